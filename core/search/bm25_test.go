@@ -24,3 +24,24 @@ func TestRepetitionAndLengthCountMoreAmongLongTexts(t *testing.T) {
 		t.Errorf("a text three times as long counts %v less among notes, %v among pages", short, long)
 	}
 }
+
+// TestTheWordsOfTheBestPagesCountMore: of turns, however long, and of short notes they count as before.
+func TestTheWordsOfTheBestPagesCountMore(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		texts []string
+		want  float64
+	}{
+		"notes": {[]string{"A heron stood here.", "The heron flew away."}, feedbackWeigh},
+		"pages": {[]string{long(90), long(120)}, feedbackPages},
+		"turns": {[]string{
+			"(1:56 pm on 8 May, 2023) Ann: " + long(90), "(1:57 pm on 8 May, 2023) Bob: " + long(90),
+		}, feedbackWeigh},
+	} {
+		texts := Load(corpus(tt.texts...))
+		r := newRanking(Analyse("heron", NoDay), texts.Stats(), texts)
+		if got := r.feedbackWeight(map[int]float64{0: .5, 1: .5}); got != tt.want {
+			t.Errorf("%s: %g, not %g", name, got, tt.want)
+		}
+	}
+}

@@ -42,12 +42,22 @@ func (r *ranking) feedback(scores []float64) []weightedTerm {
 	if len(out) == 0 || out[0].weight <= 0 {
 		return nil
 	}
-	top := out[0].weight
+	top, weigh := out[0].weight, r.feedbackWeight(weights)
 	for i := range out {
-		out[i].weight = feedbackWeigh * out[i].weight / top
+		out[i].weight = weigh * out[i].weight / top
 		out[i].value *= out[i].weight
 	}
 	return out
+}
+
+// feedbackWeight returns how much the words of these examples count.
+func (r *ranking) feedbackWeight(examples map[int]float64) float64 {
+	for i := range examples {
+		if r.sess[i] >= 0 {
+			return feedbackWeigh
+		}
+	}
+	return feedbackWeigh + pages(r.st.AvgLen)*(feedbackPages-feedbackWeigh)
 }
 
 // examples returns weights for the best docs and, lower, for their neighbours.

@@ -41,7 +41,8 @@ const (
 	feedbackDocs  = 5
 	feedbackNear  = 0.25 // the weight of their neighbours
 	feedbackTerms = 30
-	feedbackWeigh = 0.1
+	feedbackWeigh = 0.1 // of the words of the best texts
+	feedbackPages = 0.2 // … where these are pages and no turns: they say more of what they are about, and inherit nothing
 	standsOut     = StandsOut
 	vectorScale   = 4.0
 )
