@@ -39,6 +39,7 @@ import (
 	"loci/daemon/ipc"
 	"loci/daemon/mirror"
 	"loci/daemon/permissions"
+	"loci/daemon/seal"
 	"loci/daemon/server"
 	"loci/daemon/trust"
 	"loci/providers"
@@ -114,6 +115,7 @@ type parts struct {
 	sandbox     *sandbox.Local
 	jobs        *jobs.Registry
 	variables   *variables.Variables
+	sealer      *seal.Sealer
 }
 
 // Open takes the home's lock and starts listening. It neither answers requests nor opens the store yet. If the home

@@ -41,6 +41,7 @@ func (d *Daemon) Doctor(ctx context.Context, env core.Env) []api.Check {
 	if s := d.current().sandbox; s != nil {
 		checks = append(checks, checkSandbox(s.Probe(ctx)))
 	}
+	checks = append(checks, d.checkSecrets(ctx))
 	checks = append(checks, d.checkEmbedding(ctx)...)
 	checks = append(checks, d.checkMirrors()...)
 	checks = append(checks, d.checkFollowed(ctx)...)

@@ -115,10 +115,8 @@ func (d *Daemon) join(ctx context.Context) (parts, error) {
 	pictures := picture.New()
 	toolbox, settings := tools.NewOn(d.machine(p.sandbox, p.jobs), d.network()), d.cfg.Settings
 	held := contents.New(contents.Config{Dir: filepath.Join(d.cfg.Paths.Data, contents.Folder), Clock: d.cfg.Clock, Logger: d.logger})
-	p.variables = variables.New(variables.Config{
-		Store: p.store, Clock: d.cfg.Clock,
-		Sealer: seal.New(seal.Config{Path: d.cfg.Paths.Key(), Home: d.cfg.Paths.Home, Keyring: d.keyring()}),
-	})
+	p.sealer = seal.New(seal.Config{Path: d.cfg.Paths.Key(), Home: d.cfg.Paths.Home, Keyring: d.keyring()})
+	p.variables = variables.New(variables.Config{Store: p.store, Clock: d.cfg.Clock, Sealer: p.sealer})
 	p.permissions, p.trust = d.permissions(), trust.New(d.cfg.Paths.Trust())
 	p.engine = engine.New(engine.Config{
 		Store:    p.store,

@@ -210,3 +210,37 @@ func (v *Variables) reach(ctx context.Context, agent core.AgentID) ([]core.Varia
 	}
 	return own, nil
 }
+
+// Shut is a variable whose value can't be opened.
+type Shut struct {
+	Agent core.AgentID // empty: of the sandbox
+	Name  string
+	Why   string
+}
+
+// Shut tries to open all variables there are, and returns how many these are and those that can't be opened.
+func (v *Variables) Shut(ctx context.Context) (count int, shut []Shut, err error) {
+	agents, err := core.ListAll(func(p core.Page) ([]core.Agent, error) {
+		return v.cfg.Store.Agents().List(ctx, core.AgentFilter{Hidden: true}, p)
+	}, func(a core.Agent) string { return string(a.ID) })
+	if err != nil {
+		return 0, nil, err
+	}
+	owners := []core.AgentID{""}
+	for i := range agents {
+		owners = append(owners, agents[i].ID)
+	}
+	for _, owner := range owners {
+		all, err := v.cfg.Store.Variables().List(ctx, owner)
+		if err != nil {
+			return 0, nil, err
+		}
+		for i := range all {
+			count++
+			if _, err := v.Open(ctx, &all[i]); err != nil {
+				shut = append(shut, Shut{owner, all[i].Name, err.Error()})
+			}
+		}
+	}
+	return count, shut, nil
+}

@@ -92,6 +92,12 @@ func TestWhatCannotBeOpenedIsGivenToNobodyAndHidesNothingElse(t *testing.T) {
 	if err != nil || veil.Text("it is hunter2-and-a-half") != "it is [secret A]" {
 		t.Errorf("%q, %v", veil.Text("it is hunter2-and-a-half"), err)
 	}
+	set(t, v, "", "C", "lost")
+	count, shut, err := v.Shut(t.Context())
+	want := []variables.Shut{{Name: "C", Why: "the key is gone"}, {Agent: agent, Name: "B", Why: "the key is gone"}}
+	if err != nil || count != 3 || !slices.Equal(shut, want) {
+		t.Errorf("of %d can't be opened: %+v, %v", count, shut, err)
+	}
 }
 
 func TestWhatIsSetAgainKeepsItsToolsAndDescription(t *testing.T) {

@@ -212,3 +212,27 @@ func (s *Sealer) create(ctx context.Context) ([]byte, error) {
 	}
 	return key, nil
 }
+
+// Place is where the key of a home lies.
+type Place int
+
+// The places.
+const (
+	Nowhere Place = iota // nothing was sealed yet, or the key is gone
+	InFile
+	InKeyring
+)
+
+// Where says where the key lies, without asking a keyring for it.
+func (s *Sealer) Where() (Place, error) {
+	text, err := ownfile.Read(s.cfg.Path, mostFile)
+	switch {
+	case err != nil:
+		return Nowhere, core.E(core.Unavailable, "the key of secrets can't be read: %w", err).WithHint("look at %s", s.cfg.Path)
+	case text == nil:
+		return Nowhere, nil
+	case strings.TrimSpace(string(text)) == inKeyring:
+		return InKeyring, nil
+	}
+	return InFile, s.alone()
+}

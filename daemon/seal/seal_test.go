@@ -131,3 +131,20 @@ func TestAKeyringThatTakesNothingLeavesTheKeyInItsFile(t *testing.T) {
 	one := sealed(t, New(Config{Path: path, Keyring: keys}), "hunter2", "TOKEN")
 	wantOpen(t, New(Config{Path: path}), one, "TOKEN", "hunter2")
 }
+
+func TestWhereTheKeyLiesIsSaidWithoutAskingForIt(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		keyring Keyring
+		want    Place
+	}{{nil, InFile}, {&ring{keys: map[string]string{}}, InKeyring}} {
+		s := New(Config{Path: filepath.Join(t.TempDir(), "key"), Home: "home", Keyring: tt.keyring})
+		if got, err := s.Where(); got != Nowhere || err != nil {
+			t.Errorf("before anything was sealed: %v, %v", got, err)
+		}
+		sealed(t, s, "x", "A")
+		if got, err := s.Where(); got != tt.want || err != nil {
+			t.Errorf("%v, %v, want %v", got, err, tt.want)
+		}
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"net/netip"
+	"strings"
 	"time"
 
 	"loci/core"
@@ -23,8 +24,12 @@ type Outside interface {
 // Machine is the network as this machine has it.
 type Machine struct{}
 
-// Lookup implements Outside. The name is whole: no domain of the machine's own is tried behind it.
+// Lookup implements Outside. The name is whole: no domain of the machine's own is tried behind it. The names of this machine
+// itself, which a whole name isn't looked up for in its files, are what they are everywhere.
 func (Machine) Lookup(ctx context.Context, host string) ([]netip.Addr, error) {
+	if name := strings.ToLower(strings.TrimSuffix(host, ".")); name == "localhost" || strings.HasSuffix(name, ".localhost") {
+		return []netip.Addr{netip.AddrFrom4([4]byte{127, 0, 0, 1}), netip.IPv6Loopback()}, nil
+	}
 	return net.DefaultResolver.LookupNetIP(ctx, "ip", host+".")
 }
 

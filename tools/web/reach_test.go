@@ -28,6 +28,11 @@ func TestAnAddressThatIsNotOfThePublicInternetNeedsARuleThatNamesIt(t *testing.T
 		"loopback by its address":   {"", "http://127.0.0.1:8080/", []string{"fetch(*)"}, "of this machine itself"},
 		"loopback, named":           {"", "http://127.0.0.1:8080/", []string{"fetch(127.0.0.1)"}, ""},
 		"loopback as IPv6":          {"", "http://[::ffff:127.0.0.1]:8080/", nil, "of this machine itself"},
+		"this machine by its name": {
+			"127.0.0.1 ::1", "http://inside.test:8080/", []string{"fetch(inside.test)"},
+			"its name leads elsewhere: 127.0.0.1 is an address of this machine itself. What helps, and only the person can do it: " +
+				"loci permissions add allow 'fetch(127.0.0.1)'",
+		},
 		"loopback of IPv6":          {"", "http://[::1]:8080/", nil, "of this machine itself"},
 		"the machine's own address": {own, "http://inside.test/", nil, "of this machine itself"},
 		"metadata":                  {"169.254.169.254", "http://inside.test/", []string{"fetch"}, "a cloud's metadata"},

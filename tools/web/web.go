@@ -9,6 +9,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -105,20 +106,20 @@ func (d *dialler) dial(ctx context.Context, _, to string) (net.Conn, error) {
 	if err != nil {
 		return nil, &unreached{host: host, why: "the addresses of this machine can't be known"}
 	}
-	failed := &unreached{host: host, why: "its name has no address"}
+	var failed *unreached // by the first address: what a person opens is the one that is used then
 	for _, a := range found[:min(len(found), mostAddresses)] {
 		a = a.Unmap()
 		if err := address.Public(a, own); err != nil && !d.rules.Allows(a.String(), true) {
-			failed = &unreached{host: host, why: leads + err.Error(), rule: a.String()}
+			failed = cmp.Or(failed, &unreached{host: host, why: leads + err.Error(), rule: a.String()})
 			continue
 		}
 		conn, err := d.try(ctx, netip.AddrPortFrom(a, uint16(port)))
 		if err == nil {
 			return conn, nil
 		}
-		failed = &unreached{host: host, why: fmt.Sprintf("%s does not answer on port %d", a, port)}
+		failed = cmp.Or(failed, &unreached{host: host, why: fmt.Sprintf("%s does not answer on port %d", a, port)})
 	}
-	return nil, failed
+	return nil, cmp.Or(failed, &unreached{host: host, why: "its name has no address"})
 }
 
 // lookup returns the addresses of a host, and how it leads to them.
@@ -132,7 +133,7 @@ func (d *dialler) lookup(ctx context.Context, host string) (found []netip.Addr, 
 	if err != nil {
 		return nil, "", &unreached{host: host, why: "its name can't be resolved"}
 	}
-	return found, "its name leads to ", nil
+	return found, "its name leads elsewhere: ", nil
 }
 
 func (d *dialler) try(ctx context.Context, to netip.AddrPort) (net.Conn, error) {
