@@ -23,11 +23,11 @@ func TestAnAddressThatIsNotOfThePublicInternetNeedsARuleThatNamesIt(t *testing.T
 		"private, all hosts are allowed": {
 			"10.0.0.7", "http://inside.test/", []string{"fetch", "fetch(*)", "fetch(10.0.0.*)"}, "fetch(10.0.0.7)",
 		},
-		"private, named":            {"10.0.0.7", "http://inside.test/", []string{"fetch(10.0.0.7)"}, ""},
-		"loopback":                  {"127.0.0.1", "http://inside.test:8080/", nil, "of this machine itself"},
-		"loopback by its address":   {"", "http://127.0.0.1:8080/", []string{"fetch(*)"}, "of this machine itself"},
-		"loopback, named":           {"", "http://127.0.0.1:8080/", []string{"fetch(127.0.0.1)"}, ""},
-		"loopback as IPv6":          {"", "http://[::ffff:127.0.0.1]:8080/", nil, "of this machine itself"},
+		"private, named":          {"10.0.0.7", "http://inside.test/", []string{"fetch(10.0.0.7)"}, ""},
+		"loopback":                {"127.0.0.1", "http://inside.test:8080/", nil, "of this machine itself"},
+		"loopback by its address": {"", "http://127.0.0.1:8080/", []string{"fetch(*)"}, "of this machine itself"},
+		"loopback, named":         {"", "http://127.0.0.1:8080/", []string{"fetch(127.0.0.1)"}, ""},
+		"loopback as IPv6":        {"", "http://[::ffff:127.0.0.1]:8080/", nil, "of this machine itself"},
 		"this machine by its name": {
 			"127.0.0.1 ::1", "http://inside.test:8080/", []string{"fetch(inside.test)"},
 			"its name leads elsewhere: 127.0.0.1 is an address of this machine itself. What helps, and only the person can do it: " +
