@@ -14,7 +14,8 @@ import (
 func TestAMarkedEntryIsShownWholeWhereItsRowIsCut(t *testing.T) {
 	t.Parallel()
 	l := &List{Theme: theme.New(theme.None), Title: "Rules", Entries: []Entry{
-		{Title: "deny  shell(git push --force-with-lease origin *)", Note: "this folder's configuration"}, {Title: "ask   fetch(*)"},
+		{Title: "deny  shell(git push --force-with-lease origin *)", Note: "this folder's configuration"},
+		{Title: "ask   fetch(*)"},
 		{Title: "short", Whole: "go test ./... with all of the flags that there are · runs, 3s"},
 	}}
 	view := func() string {
