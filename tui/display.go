@@ -114,6 +114,9 @@ type choice struct {
 func (d *display) ask(title string, lines []string, choices []choice) {
 	draw := func(width int) string {
 		var rows []string
+		if term.Width(title) > width { // which the head cuts
+			rows = append(rows, d.theme.Strong.Render(wrapTo(title, width)), "")
+		}
 		for _, c := range choices {
 			text := strings.ReplaceAll(wrapTo(c.help, max(width-3, 8)), "\n", "\n   ")
 			rows = append(rows, d.theme.Accent.Render(string(c.key))+"  "+text)

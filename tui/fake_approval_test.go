@@ -71,6 +71,8 @@ func waitingCalls(what string) []api.WaitingCall {
 	case "question":
 		return []api.WaitingCall{call(1, "ask", `{"question":"Which colour should the door have?","options":[`+
 			`{"label":"Red","description":"as it was before the fire, which everybody liked"},{"label":"Blue"}]}`)}
+	case "reasoned":
+		return []api.WaitingCall{call(1, "shell", `{"command":"sleep 60 && echo done with a very long line here","background":true}`)}
 	case "open":
 		return []api.WaitingCall{call(1, "ask", `{"question":"What is the door for?"}`)}
 	case "choices":

@@ -93,7 +93,7 @@ const (
 
 // details are what is tried, the fullest first.
 func details() []detail {
-	out := []detail{{}, {notes: 1}, {calls: one}, {calls: one, notes: 1}, {calls: alone, notes: 1}}
+	out := []detail{{}, {notes: 1}, {calls: one}, {calls: one, notes: 1}, {calls: alone, notes: 1}, {calls: alone, notes: none}}
 	for _, calls := range []which{one, alone} {
 		for _, most := range []int{8, 6, 4, 3, 2} {
 			out = append(out, detail{calls, most, 1})

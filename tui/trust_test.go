@@ -164,6 +164,20 @@ func TestNotNowTakesTheQuestionAwayAndKeepsNothing(t *testing.T) {
 	}
 }
 
+func TestWhatIsAskedAboutIsWholeOnANarrowScreen(t *testing.T) {
+	t.Parallel()
+	r := newRobot(t, newFake(), 40, 12).connect()
+	r.m.ui.ask("deny shell(git push --force-with-lease origin *)", nil, []choice{{'b', "go back", nil}})
+	if v := strings.Join(strings.Fields(r.view()), " "); !strings.Contains(v, "--force-with-lease origin *) b go back") {
+		t.Errorf("the rule is cut:\n%s", r.view())
+	}
+	r.m.ui.closePanels()
+	r.asked("reasoned")
+	if v := r.view(); strings.Contains(v, "then y") || !strings.Contains(v, "ng line here") {
+		t.Errorf("a call that is whole on the screen can't be allowed:\n%s", v)
+	}
+}
+
 func TestATrustQuestionWaitsForTheOthers(t *testing.T) {
 	t.Parallel()
 	r := waitsForTrust(t, 80, 24, ".loci/hooks.json")
