@@ -222,7 +222,7 @@ func TestGitPushesOverHTTPSWithATokenThatAPersonGave(t *testing.T) {
 		"branch.side.remote origin\nbranch.side.merge refs/heads/side\n" {
 		t.Errorf("%q", got)
 	}
-	p.says(p.line("git clone -q https://example.com/repo.git copy && git -C copy log --format=%s"), "Exit code 0.\none", "copy/.git")
+	p.says(p.line("git clone -q https://example.com/repo.git copy && git -C copy log --format=%s"), "Exit code 0.", "\none\n", "copy/.git")
 }
 
 func TestGitPushesOverSSHWithAKeyThatAPersonGave(t *testing.T) {
