@@ -26,7 +26,7 @@ const maxParallel = 8
 // decide saves the answer, runs what it called and returns nil when another step follows.
 func (t *turn) decide(ctx context.Context, state *rules.State, a *answer) *ending {
 	calls := newGate(ctx, t, state).pass(a)
-	t.tellCalls(ctx, calls)
+	t.win.tellCalls(ctx, calls)
 	for _, p := range calls {
 		if p.unasked != nil {
 			t.emit(core.Event{Step: t.step.ID, Body: *p.unasked})
@@ -45,7 +45,7 @@ func (t *turn) decide(ctx context.Context, state *rules.State, a *answer) *endin
 		return t.saveStep(ctx, c)
 	case slices.ContainsFunc(calls, (*pendingCall).outside):
 		if err := t.saveCalls(ctx, c); err != nil {
-			return t.broken(ctx, err)
+			return brokenOff(ctx, err)
 		}
 	}
 	if err := t.callAll(ctx, calls); err != nil {
@@ -53,7 +53,7 @@ func (t *turn) decide(ctx context.Context, state *rules.State, a *answer) *endin
 	}
 	c.goOn = t.afterCalls(ctx, calls, state)
 	end := t.saveStep(ctx, c)
-	t.hookSaved(ctx, c)
+	t.win.hookSaved(ctx, c)
 	return end
 }
 
@@ -113,7 +113,7 @@ func (t *turn) callAll(ctx context.Context, calls []*pendingCall) error {
 	if err := group.Wait(); err != nil {
 		return err
 	}
-	t.tellCalls(ctx, calls)
+	t.win.tellCalls(ctx, calls)
 	t.bringInstructions(calls)
 	return nil
 }
@@ -129,7 +129,7 @@ func (t *turn) callOne(ctx context.Context, p *pendingCall, env core.ToolEnv) (e
 		return context.Cause(ctx)
 	}
 	env.Call, env.Workspace.Paths, env.Workspace.Hosts = p.call.ID, p.paths, p.hosts
-	if err := t.equip(ctx, p, &env); err != nil {
+	if err := t.e.equip(ctx, p, &env); err != nil {
 		p.result = core.ToolError("Error executing function " + p.call.Name + ": secrets that the tool would get can't be opened: " +
 			err.Error() + ". " + core.HintOf(err))
 		return nil
@@ -140,7 +140,7 @@ func (t *turn) callOne(ctx context.Context, p *pendingCall, env core.ToolEnv) (e
 	}
 	if err == nil {
 		p.result = veiled(p.result, env.Veil)
-		t.hookAfter(ctx, p)
+		t.win.hookAfter(ctx, p)
 		p.result.Text = env.Veil.Text(p.result.Text) // what a hook said stands in it, too
 		err = t.e.keepImages(ctx, p)
 	}
@@ -178,7 +178,7 @@ func (t *turn) toolEnv(kept []core.Passage) core.ToolEnv {
 
 // callsStopped ends a run that was stopped, or broke, while its tools ran. The calls are kept with returns that say so.
 func (t *turn) callsStopped(ctx context.Context, c *commit, err error) *ending {
-	end := t.broken(ctx, err)
+	end := brokenOff(ctx, err)
 	if isShutdown(t.j.ctx) && t.run.Background {
 		return end // the next start answers the calls
 	}

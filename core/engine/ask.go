@@ -55,7 +55,7 @@ func (t *turn) ask(ctx context.Context, state *rules.State) (*answer, error) {
 		return a, err
 	}
 	t.step.LoggedAt = t.e.cfg.Clock()
-	t.calibrate(&s, a)
+	t.win.calibrate(&s, a)
 	t.notePace(a)
 	if a.empty() && a.finish == core.FinishRefused {
 		err := core.E(core.Invalid, "%s declined to answer", t.choice.Handle).WithHint("put it in other words, or choose another model")
@@ -121,14 +121,14 @@ func discarded(step core.StepID, id core.MessageID, why string) core.Event {
 }
 
 // calibrate learns from the provider's own count how far the estimate is off.
-func (t *turn) calibrate(s *request.Parts, a *answer) {
-	t.win.used = 0
+func (w *window) calibrate(s *request.Parts, a *answer) {
+	w.used = 0
 	if a.usage == nil || a.usage.Prompt == 0 {
 		return
 	}
-	t.win.used = a.usage.Prompt + a.usage.Completion
-	if estimated := t.win.fixedTokens() + request.TokensOfRows(s.Rows); estimated > 0 {
-		t.win.ratio = min(max(float64(a.usage.Prompt)/float64(estimated), 1), 3)
+	w.used = a.usage.Prompt + a.usage.Completion
+	if estimated := w.fixedTokens() + request.TokensOfRows(s.Rows); estimated > 0 {
+		w.ratio = min(max(float64(a.usage.Prompt)/float64(estimated), 1), 3)
 	}
 }
 

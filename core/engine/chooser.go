@@ -31,7 +31,7 @@ type chooser struct {
 
 func (t *turn) chooser() *chooser {
 	c := &chooser{e: t.e, conv: t.run.Conversation, agent: t.agent, override: t.run.Config.Model, moved: t.run.Config.Moved, env: t.env}
-	c.wait = t.waitForClient
+	c.wait = func(why error) { t.e.waitForClient(t.j, why) }
 	if c.override == "" {
 		c.override = t.win.conv.Model
 	}

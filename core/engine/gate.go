@@ -72,7 +72,7 @@ type gate struct {
 func newGate(ctx context.Context, t *turn, state *rules.State) *gate {
 	return &gate{
 		bound: t.win.pinned.Bound, clients: t.run.Config.ClientTools, rules: state, agent: &t.agent, client: t.run.Client,
-		schemas: t.e.schemas, hooks: t.hooksOf(ctx), trust: t.e.cfg.Trust, permissions: t.e.cfg.Permissions,
+		schemas: t.e.schemas, hooks: t.win.hooksOf(ctx), trust: t.e.cfg.Trust, permissions: t.e.cfg.Permissions,
 		dir: t.win.dir(),
 	}
 }

@@ -54,27 +54,27 @@ func (g *gate) hookApproval(p *pendingCall, why string) (deny string) {
 }
 
 // hooksOf asks the programs about calls of this turn; nil: there are none.
-func (t *turn) hooksOf(ctx context.Context) func(p *pendingCall, call core.HookCall) core.HookVerdict {
-	if t.e.cfg.Hooks == nil {
+func (w *window) hooksOf(ctx context.Context) func(p *pendingCall, call core.HookCall) core.HookVerdict {
+	if w.cfg.Hooks == nil {
 		return nil
 	}
-	return func(p *pendingCall, call core.HookCall) core.HookVerdict { return t.hookTool(ctx, p, call) }
+	return func(p *pendingCall, call core.HookCall) core.HookVerdict { return w.hookTool(ctx, p, call) }
 }
 
 // hookTool tells the programs of a call.
-func (t *turn) hookTool(ctx context.Context, p *pendingCall, call core.HookCall) core.HookVerdict {
-	call = t.win.hookCall(call)
+func (w *window) hookTool(ctx context.Context, p *pendingCall, call core.HookCall) core.HookVerdict {
+	call = w.hookCall(call)
 	call.CallID, call.Tool, call.Arguments = p.call.ID, p.call.Name, p.call.Arguments
-	return t.e.cfg.Hooks.Run(ctx, call)
+	return w.cfg.Hooks.Run(ctx, call)
 }
 
 // hookAfter tells the programs what a call returned, and adds what they say. What our own tools return is final only when it
 // is saved: of that they are told then.
-func (t *turn) hookAfter(ctx context.Context, p *pendingCall) {
-	if t.e.cfg.Hooks == nil || p.result.Apply != nil {
+func (w *window) hookAfter(ctx context.Context, p *pendingCall) {
+	if w.cfg.Hooks == nil || p.result.Apply != nil {
 		return
 	}
-	v := t.hookTool(ctx, p, core.HookCall{Event: core.HookAfter, Return: &p.result.Text, Failed: p.result.IsError})
+	v := w.hookTool(ctx, p, core.HookCall{Event: core.HookAfter, Return: &p.result.Text, Failed: p.result.IsError})
 	p.heed(v)
 	if v.Text != "" {
 		p.result.Text += "\n(A hook of the person's says: " + v.Text + ")"
@@ -83,8 +83,8 @@ func (t *turn) hookAfter(ctx context.Context, p *pendingCall) {
 
 // hookSaved tells the programs what our own tools returned, which is saved. The return stays as it is: what they add is told
 // to the person.
-func (t *turn) hookSaved(ctx context.Context, c *commit) {
-	if t.e.cfg.Hooks == nil || c.returns == nil {
+func (w *window) hookSaved(ctx context.Context, c *commit) {
+	if w.cfg.Hooks == nil || c.returns == nil {
 		return
 	}
 	for i, p := range c.calls {
@@ -92,18 +92,18 @@ func (t *turn) hookSaved(ctx context.Context, c *commit) {
 			continue
 		}
 		r := c.returns.Returns[i]
-		v := t.hookTool(ctx, p, core.HookCall{Event: core.HookAfter, Return: &r.Text, Failed: r.IsError})
+		v := w.hookTool(ctx, p, core.HookCall{Event: core.HookAfter, Return: &r.Text, Failed: r.IsError})
 		if v.Text != "" {
 			v.Notices = append(v.Notices, "A hook says of "+p.call.Name+": "+v.Text)
 		}
-		t.win.tellHooks(ctx, v)
+		w.tellHooks(ctx, v)
 	}
 }
 
 // tellCalls says which hooks failed, and what they say to the person of calls.
-func (t *turn) tellCalls(ctx context.Context, calls []*pendingCall) {
+func (w *window) tellCalls(ctx context.Context, calls []*pendingCall) {
 	for _, p := range calls {
-		t.win.tellHooks(ctx, p.told)
+		w.tellHooks(ctx, p.told)
 		p.told = core.HookVerdict{}
 	}
 }

@@ -34,7 +34,7 @@ func (t *turn) saveStep(ctx context.Context, c *commit) *ending {
 		return c.closeStep(ctx, tx, nextID, now)
 	})
 	if err != nil {
-		return t.broken(ctx, err)
+		return brokenOff(ctx, err)
 	}
 	t.committed(c)
 	if !c.run.Status.Final() {

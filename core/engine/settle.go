@@ -36,12 +36,12 @@ func settle(ctx context.Context, t *turn) *ending {
 	}
 	if !t.win.has(s.answer.ID) {
 		if err := s.keepAnswer(ctx); err != nil {
-			return t.broken(ctx, err)
+			return brokenOff(ctx, err)
 		}
 	}
 	step, err := s.step(ctx)
 	if err != nil {
-		return t.broken(ctx, err)
+		return brokenOff(ctx, err)
 	}
 	t.step = &step
 	defer func() { t.step = nil }() // the run's own steps follow
@@ -203,7 +203,7 @@ func (s *settlement) act(ctx context.Context) *ending {
 	t := s.t
 	if slices.ContainsFunc(s.calls, (*pendingCall).outside) && ctx.Err() == nil {
 		if err := s.noteActing(ctx); err != nil {
-			return t.broken(ctx, err)
+			return brokenOff(ctx, err)
 		}
 	}
 	var end *ending
@@ -212,7 +212,7 @@ func (s *settlement) act(ctx context.Context) *ending {
 		err = t.callAll(ctx, s.calls)
 	}
 	if err != nil {
-		end = t.broken(ctx, err)
+		end = brokenOff(ctx, err)
 		if isShutdown(t.j.ctx) && t.run.Background {
 			return end // the next start goes on
 		}
@@ -222,7 +222,7 @@ func (s *settlement) act(ctx context.Context) *ending {
 		s.goOn = t.afterCalls(ctx, s.calls, s.state)
 	}
 	if err := s.keepReturns(ctx, end); err != nil {
-		return t.broken(ctx, err)
+		return brokenOff(ctx, err)
 	}
 	if end != nil {
 		end.saved = true
@@ -272,7 +272,7 @@ func (s *settlement) keepReturns(ctx context.Context, end *ending) error {
 	})
 	if err == nil {
 		t.committed(c)
-		t.hookSaved(running, c)
+		t.win.hookSaved(running, c)
 	}
 	return err
 }

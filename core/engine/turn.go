@@ -74,7 +74,7 @@ func (t *turn) guarded() (end ending) {
 	for {
 		end := t.oneStep(ctx)
 		if err := t.relieve(ctx, end); err != nil {
-			end = t.broken(ctx, err)
+			end = brokenOff(ctx, err)
 		}
 		if end != nil {
 			return *end
@@ -86,33 +86,33 @@ func (t *turn) guarded() (end ending) {
 func (t *turn) prepare(ctx context.Context) *ending {
 	t.started = t.e.cfg.Clock()
 	if err := t.load(ctx); err != nil {
-		return t.broken(ctx, err)
+		return brokenOff(ctx, err)
 	}
 	if ctx.Err() != nil {
-		return t.broken(ctx, context.Cause(ctx))
+		return brokenOff(ctx, context.Cause(ctx))
 	}
 	t.openLog()
 	if err := mayGoOn(t); err != nil {
-		return t.broken(ctx, err)
+		return brokenOff(ctx, err)
 	}
 	failed := t.chooseModel(ctx)
 	if failed != nil && !answers(&t.run) {
-		return t.broken(ctx, failed)
+		return brokenOff(ctx, failed)
 	}
 	if err := t.decidePin(ctx); err != nil {
-		return t.broken(ctx, err)
+		return brokenOff(ctx, err)
 	}
 	if answers(&t.run) { // the calls need no model
 		if end := settle(ctx, t); end != nil {
 			return end
 		}
 		if failed != nil {
-			return t.broken(ctx, failed)
+			return brokenOff(ctx, failed)
 		}
 	}
 	if !t.run.Delivered {
 		if err := t.readyInput(ctx); err != nil {
-			return t.broken(ctx, err)
+			return brokenOff(ctx, err)
 		}
 	}
 	return nil
@@ -267,7 +267,7 @@ func (t *turn) readyInput(ctx context.Context) error {
 		t.win.input = append(t.win.input, m)
 	}
 	t.win.conv.LastFolder = folder
-	if err := t.announce(ctx); err != nil {
+	if err := t.win.announce(ctx); err != nil {
 		return err
 	}
 	if err := t.tellTakenBack(ctx); err != nil {
@@ -276,7 +276,7 @@ func (t *turn) readyInput(ctx context.Context) error {
 	if err := t.hookInput(ctx); err != nil {
 		return err
 	}
-	t.offerSkills()
+	t.win.offerSkills()
 	if record := t.e.recall.record(ctx, &t.win, t.archive); record != nil {
 		t.win.input = append(t.win.input, record)
 		t.emit(core.Event{Body: Recalled(record)})
@@ -285,34 +285,34 @@ func (t *turn) readyInput(ctx context.Context) error {
 }
 
 // offerSkills lets the client's skills join the input where the window does not show just these.
-func (t *turn) offerSkills() {
-	shown, want := "", memory.Skills(t.run.Config.Skills)
-	for i := range t.win.rows {
-		if m := &t.win.rows[i].Message; m.Hidden == core.HiddenSkills {
+func (w *window) offerSkills() {
+	shown, want := "", memory.Skills(w.run.Config.Skills)
+	for i := range w.rows {
+		if m := &w.rows[i].Message; m.Hidden == core.HiddenSkills {
 			shown = m.PlainText()
 		}
 	}
-	if shown == want || shown == "" && len(t.run.Config.Skills) == 0 {
+	if shown == want || shown == "" && len(w.run.Config.Skills) == 0 {
 		return
 	}
-	t.win.input = append(t.win.input, t.win.hidden(core.HiddenSkills, want))
+	w.input = append(w.input, w.hidden(core.HiddenSkills, want))
 }
 
 // announce lets the block versions that the window does not show join the input.
-func (t *turn) announce(ctx context.Context) error {
-	changed, _ := prompt.Newer(t.win.pinned.Blocks, t.win.conv.Shown)
+func (w *window) announce(ctx context.Context) error {
+	changed, _ := prompt.Newer(w.pinned.Blocks, w.conv.Shown)
 	if len(changed) == 0 {
 		return nil
 	}
-	text, err := t.e.prompts.Announcement(ctx, changed, t.win.conv.Shown)
+	text, err := w.prompts.Announcement(ctx, changed, w.conv.Shown)
 	if err != nil {
 		return err
 	}
-	hidden := t.win.hidden(core.HiddenBlocks, text)
-	t.win.input = append(t.win.input, hidden)
-	t.win.raise = map[core.BlockID]int{}
+	hidden := w.hidden(core.HiddenBlocks, text)
+	w.input = append(w.input, hidden)
+	w.raise = map[core.BlockID]int{}
 	for _, b := range changed {
-		t.win.raise[b.ID] = b.Version
+		w.raise[b.ID] = b.Version
 	}
 	return nil
 }
@@ -330,14 +330,14 @@ func zoneOf(run *core.Run, agent *core.Agent) *time.Location {
 // oneStep asks the model once and does what it asked for. It returns nil when another step follows.
 func (t *turn) oneStep(ctx context.Context) *ending {
 	if t.step == nil {
-		step := newStep(&t.run, t.stepNumber(), t.e.cfg.Clock())
+		step := newStep(&t.run, t.win.stepNumber(), t.e.cfg.Clock())
 		if err := t.beginStep(ctx, step); err != nil {
-			return t.broken(ctx, err)
+			return brokenOff(ctx, err)
 		}
 		t.step = step // only now: the end of the run closes the step that there is
 	}
 	if err := t.win.fit(ctx, t.step.ID, false); err != nil {
-		return t.broken(ctx, err)
+		return brokenOff(ctx, err)
 	}
 	state := t.rules()
 	a, err := t.ask(ctx, state)
@@ -370,10 +370,10 @@ func (t *turn) unread(ctx context.Context, a *answer, err error) bool {
 	return !a.said || !t.run.Config.StreamTokens || !a.spoke && t.run.Client.ID != ""
 }
 
-func (t *turn) stepNumber() int {
+func (w *window) stepNumber() int {
 	steps := map[core.StepID]bool{}
-	for _, r := range t.win.rows {
-		if m := &r.Message; m.Run == t.run.ID && (m.Role == core.RoleAssistant || m.Asks()) {
+	for _, r := range w.rows {
+		if m := &r.Message; m.Run == w.run.ID && (m.Role == core.RoleAssistant || m.Asks()) {
 			steps[m.Step] = true
 		}
 	}
@@ -415,7 +415,7 @@ func (t *turn) parts(state *rules.State) request.Parts {
 		System:       t.win.pinned.System,
 		Tools:        t.win.tools(),
 		Choice:       state.Choice(),
-		Parallel:     state.Parallel() && t.wantsParallel(),
+		Parallel:     state.Parallel() && t.win.wantsParallel(),
 		Settings:     t.win.settings(),
 		Window:       core.WindowOf(&t.agent, t.choice.Info),
 		Prefix:       t.win.sentPrefix(),
@@ -436,15 +436,15 @@ func (t *turn) parts(state *rules.State) request.Parts {
 	return s
 }
 
-func (t *turn) wantsParallel() bool {
-	if p := t.win.settings().ParallelTools; p != nil {
+func (w *window) wantsParallel() bool {
+	if p := w.settings().ParallelTools; p != nil {
 		return *p
 	}
 	return true
 }
 
-// broken is the ending of a run whose step never reached a model, or could not be saved.
-func (t *turn) broken(ctx context.Context, err error) *ending {
+// brokenOff is the ending of a run whose step never reached a model, or could not be saved.
+func brokenOff(ctx context.Context, err error) *ending {
 	if cause := context.Cause(ctx); cause != nil {
 		err = cause
 	}

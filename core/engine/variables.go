@@ -16,15 +16,15 @@ type Variables interface {
 
 // equip gives a call that leaves the store the variables that its tool is entitled to. Whatever the tool is, what it returns is
 // to hold none of the agent's: a line may have written one to a file that another tool reads.
-func (t *turn) equip(ctx context.Context, p *pendingCall, env *core.ToolEnv) error {
-	if t.e.cfg.Variables == nil || p.tool.Info.Touches == core.TouchNothing && p.tool.Info.Effect != core.EffectOutside {
+func (e *Engine) equip(ctx context.Context, p *pendingCall, env *core.ToolEnv) error {
+	if e.cfg.Variables == nil || p.tool.Info.Touches == core.TouchNothing && p.tool.Info.Effect != core.EffectOutside {
 		return nil
 	}
 	var err error
-	if env.Veil, err = t.e.cfg.Variables.Veil(ctx, t.agent.ID); err != nil || env.Veil == nil {
+	if env.Veil, err = e.cfg.Variables.Veil(ctx, env.Agent.ID); err != nil || env.Veil == nil {
 		return err
 	}
-	env.Variables, err = t.e.cfg.Variables.Env(ctx, t.agent.ID, &p.tool.Info)
+	env.Variables, err = e.cfg.Variables.Env(ctx, env.Agent.ID, &p.tool.Info)
 	return err
 }
 

@@ -44,14 +44,14 @@ func (e *Engine) Waits(id core.RunID) string {
 }
 
 // waitForClient tells, once, that the run goes on when a client comes with what is missing; without an error it does.
-func (t *turn) waitForClient(why error) {
+func (e *Engine) waitForClient(j *job, why error) {
 	if why == nil {
-		t.e.setWait(t.j, "")
+		e.setWait(j, "")
 		return
 	}
 	text := "This run waits for a client that can reach its model (" + why.Error() + "). Open a chat where that is set: " +
-		cmp.Or(core.HintOf(why), "the key and the address") + ". To end it: loci runs cancel " + string(t.run.ID)
-	if t.j.waits == "" {
-		t.emit(core.Event{Body: core.Notice{Kind: core.NoticeWaiting, Text: text}})
+		cmp.Or(core.HintOf(why), "the key and the address") + ". To end it: loci runs cancel " + string(j.run.ID)
+	if j.waits == "" {
+		e.appendEvents(j, []core.Event{{Body: core.Notice{Kind: core.NoticeWaiting, Text: text}}})
 	}
 }

@@ -71,7 +71,7 @@ type Services struct {
 	Passages      *Passages
 	Runs          *Runs
 	Sessions      *session.Registry
-	Sources       *Sources
+	Sources       *undo.Sources
 	Tools         *Tools
 }
 
@@ -101,6 +101,7 @@ func New(cfg Config) *Services {
 	agents := &Agents{parts: p}
 	blocks := &Blocks{parts: p}
 	conversations := &Conversations{parts: p}
+	history := &History{parts: p}
 	return &Services{
 		Agents:        agents,
 		Archives:      &Archives{parts: p},
@@ -110,7 +111,7 @@ func New(cfg Config) *Services {
 		Files:         &Files{parts: p},
 		Folders:       &Folders{parts: p},
 		Forget:        &Forget{parts: p},
-		History:       &History{parts: p},
+		History:       history,
 		Images:        images.New(cfg.Store, cfg.Pictures, cfg.Remote),
 		Messages:      &Messages{parts: p},
 		Mirrors:       &Mirrors{parts: p, blocks: blocks},
@@ -118,10 +119,8 @@ func New(cfg Config) *Services {
 		Passages:      &Passages{parts: p},
 		Runs:          &Runs{parts: p},
 		Sessions:      sessions,
-		Sources: &Sources{
-			parts: p, history: &History{parts: p}, passages: undo.New(undo.Config{Store: cfg.Store, Announce: cfg.Engine.Announce}),
-		},
-		Tools: &Tools{parts: p},
+		Sources:       undo.NewSources(cfg.Store, history.Undo, undo.New(undo.Config{Store: cfg.Store, Announce: cfg.Engine.Announce})),
+		Tools:         &Tools{parts: p},
 	}
 }
 

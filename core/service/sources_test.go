@@ -25,8 +25,8 @@ func newTaught(t *testing.T) *taught {
 	s := newServices(t, nil)
 	a, b := blockOf(t, s, "0")
 	h := &taught{Services: s, t: t, agent: a, block: b, archive: core.Archive{ID: core.NewArchiveID(), Name: "a"}}
-	h.ok(s.Sources.Store.Archives().Create(t.Context(), &h.archive))
-	h.ok(s.Sources.Store.Archives().Attach(t.Context(), a.ID, h.archive.ID))
+	h.ok(s.Agents.Store.Archives().Create(t.Context(), &h.archive))
+	h.ok(s.Agents.Store.Archives().Attach(t.Context(), a.ID, h.archive.ID))
 	return h
 }
 
@@ -47,26 +47,26 @@ func (h *taught) by(source string) core.Author {
 
 func (h *taught) write(text, source string) {
 	h.t.Helper()
-	b, err := h.Sources.Store.Blocks().Get(h.t.Context(), h.block.ID)
+	b, err := h.Agents.Store.Blocks().Get(h.t.Context(), h.block.ID)
 	h.ok(err)
 	b.Value = text
-	h.ok(h.Sources.Store.Blocks().Update(h.t.Context(), &b, h.by(source)))
+	h.ok(h.Agents.Store.Blocks().Update(h.t.Context(), &b, h.by(source)))
 }
 
 func (h *taught) keep(text, source string) core.PassageID {
 	h.t.Helper()
 	p := core.Passage{ID: core.NewPassageID(), Archive: h.archive.ID, Text: text, Agent: h.agent.ID, Step: core.NewStepID(), Source: source,
 		CreatedAt: time.Now()}
-	h.ok(h.Sources.Store.Passages().Insert(h.t.Context(), &p))
+	h.ok(h.Agents.Store.Passages().Insert(h.t.Context(), &p))
 	return p.ID
 }
 
 func (h *taught) change(id core.PassageID, text, source string) {
 	h.t.Helper()
-	p, err := h.Sources.Store.Passages().Get(h.t.Context(), id)
+	p, err := h.Agents.Store.Passages().Get(h.t.Context(), id)
 	h.ok(err)
 	p.Text = text
-	h.ok(h.Sources.Store.Passages().Update(h.t.Context(), &p, h.by(source)))
+	h.ok(h.Agents.Store.Passages().Update(h.t.Context(), &p, h.by(source)))
 }
 
 // undo undoes what came after a source and says what became of each, the newest first.
@@ -77,7 +77,7 @@ func (h *taught) undo(source string, try bool) (said []string) {
 	for _, one := range all {
 		name := one.Label
 		if one.Passage != "" {
-			p, err := h.Sources.Store.Passages().Version(h.t.Context(), one.Passage, 1)
+			p, err := h.Agents.Store.Passages().Version(h.t.Context(), one.Passage, 1)
 			h.ok(err)
 			name = p.Text
 		}
@@ -88,9 +88,9 @@ func (h *taught) undo(source string, try bool) (said []string) {
 
 func (h *taught) texts() (block string, passages []string) {
 	h.t.Helper()
-	b, err := h.Sources.Store.Blocks().Get(h.t.Context(), h.block.ID)
+	b, err := h.Agents.Store.Blocks().Get(h.t.Context(), h.block.ID)
 	h.ok(err)
-	all, err := h.Sources.Store.Passages().List(h.t.Context(), core.PassageFilter{Archives: []core.ArchiveID{h.archive.ID}}, core.Page{})
+	all, err := h.Agents.Store.Passages().List(h.t.Context(), core.PassageFilter{Archives: []core.ArchiveID{h.archive.ID}}, core.Page{})
 	h.ok(err)
 	for i := range all {
 		passages = append(passages, all[i].Text)

@@ -5,7 +5,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"loci/core/service"
+	"loci/core/undo"
 	"loci/daemon/api"
 )
 
@@ -24,7 +24,7 @@ func (s *Server) undoSource(ctx context.Context, in *undoSourceInput) (*body[[]a
 	return list(found, err, wireSourceUndone)
 }
 
-func wireSourceUndone(f service.FromSource) api.SourceUndone {
+func wireSourceUndone(f undo.FromSource) api.SourceUndone {
 	return api.SourceUndone{
 		BlockID: api.PtrTo(string(f.Block)), Label: api.PtrTo(f.Label), PassageID: api.PtrTo(string(f.Passage)), Taken: f.Taken,
 		Version: f.Version, Restores: api.PtrTo(f.Restores), Deleted: f.Gone, Diff: f.Diff, Kept: api.PtrTo(f.Kept),

@@ -1,4 +1,4 @@
-package service
+package undo
 
 import (
 	"cmp"
@@ -10,14 +10,21 @@ import (
 
 	"loci/core"
 	"loci/core/memory"
-	"loci/core/undo"
 )
 
 // Sources are the use cases of what an agent's memory came after: texts from outside that the agent had read when it wrote.
 type Sources struct {
-	*parts
-	history  *History
-	passages *undo.Passages
+	store    core.Store
+	blocks   UndoBlock
+	passages *Passages
+}
+
+// UndoBlock gives a block the content of an earlier version. A block that is no longer at ifVersion is a conflict.
+type UndoBlock func(ctx context.Context, id core.BlockID, to, ifVersion int, by string) (core.Block, int, error)
+
+// NewSources returns the use cases over a store; blocks and passages carry out what is taken back.
+func NewSources(store core.Store, blocks UndoBlock, passages *Passages) *Sources {
+	return &Sources{store: store, blocks: blocks, passages: passages}
 }
 
 // FromSource is a block or passage that has versions which came after a source.
@@ -37,13 +44,16 @@ type FromSource struct {
 // mostSourcesNamed bounds how many sources an error names.
 const mostSourcesNamed = 10
 
+// sourcePage is how many passages or changes are read at once.
+const sourcePage = 1000
+
 // Undo takes back what an agent's blocks and the passages of its archive became after a source, newest first, each as far as
 // nothing else has changed it since. With try nothing is changed.
 func (s *Sources) Undo(ctx context.Context, agent core.AgentID, source, by string, try bool) ([]FromSource, error) {
 	if strings.TrimSpace(source) == "" {
 		return nil, core.E(core.Invalid, "name the source: an address, a host, or another one as the history shows it")
 	}
-	if _, err := s.Store.Agents().Get(ctx, agent); err != nil {
+	if _, err := s.store.Agents().Get(ctx, agent); err != nil {
 		return nil, err
 	}
 	found, known, err := s.find(ctx, agent, source)
@@ -114,7 +124,7 @@ func (s *Sources) find(ctx context.Context, agent core.AgentID, source string) (
 		}
 		return nil
 	}
-	blocks, err := s.Store.Blocks().OfAgent(ctx, agent)
+	blocks, err := s.store.Blocks().OfAgent(ctx, agent)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -141,12 +151,12 @@ func (s *Sources) find(ctx context.Context, agent core.AgentID, source string) (
 
 func (s *Sources) ofBlock(ctx context.Context, b core.Block) (lineage, error) {
 	l := lineage{block: b, version: b.Version}
-	links, err := s.Store.Blocks().Lineage(ctx, b.ID)
+	links, err := s.store.Blocks().Lineage(ctx, b.ID)
 	if err != nil {
 		return l, err
 	}
 	for _, n := range core.LineOf(links).Past {
-		v, err := s.Store.Blocks().Version(ctx, b.ID, n)
+		v, err := s.store.Blocks().Version(ctx, b.ID, n)
 		if err != nil {
 			return l, err
 		}
@@ -157,14 +167,14 @@ func (s *Sources) ofBlock(ctx context.Context, b core.Block) (lineage, error) {
 
 func (s *Sources) ofPassage(ctx context.Context, id core.PassageID) (lineage, error) {
 	l := lineage{passage: id}
-	links, err := s.Store.Passages().Lineage(ctx, id)
+	links, err := s.store.Passages().Lineage(ctx, id)
 	if err != nil {
 		return l, err
 	}
 	l.version = links[len(links)-1].Version
 	gone := false
 	for _, n := range core.LineOf(links).Past {
-		v, err := s.Store.Passages().Version(ctx, id, n)
+		v, err := s.store.Passages().Version(ctx, id, n)
 		if err != nil {
 			return l, err
 		}
@@ -179,7 +189,7 @@ func (s *Sources) ofPassage(ctx context.Context, id core.PassageID) (lineage, er
 
 // changed are the passages of an agent's archive that came after some source, or were changed after one.
 func (s *Sources) changed(ctx context.Context, agent core.AgentID) ([]core.PassageID, error) {
-	archive, ok, err := s.Store.Archives().OfAgent(ctx, agent)
+	archive, ok, err := s.store.Archives().OfAgent(ctx, agent)
 	if err != nil || !ok {
 		return nil, err
 	}
@@ -191,8 +201,8 @@ func (s *Sources) changed(ctx context.Context, agent core.AgentID) ([]core.Passa
 			ids = append(ids, id)
 		}
 	}
-	for p := (core.Page{Limit: maxPage}); ; {
-		some, err := s.Store.Passages().List(ctx, core.PassageFilter{Archives: []core.ArchiveID{archive.ID}}, p)
+	for p := (core.Page{Limit: sourcePage}); ; {
+		some, err := s.store.Passages().List(ctx, core.PassageFilter{Archives: []core.ArchiveID{archive.ID}}, p)
 		if err != nil {
 			return nil, err
 		}
@@ -204,8 +214,8 @@ func (s *Sources) changed(ctx context.Context, agent core.AgentID) ([]core.Passa
 		}
 		p.After = string(some[len(some)-1].ID)
 	}
-	for f := (core.PassageChanges{Archive: archive.ID, Limit: maxPage}); ; {
-		some, err := s.Store.Passages().Changes(ctx, f)
+	for f := (core.PassageChanges{Archive: archive.ID, Limit: sourcePage}); ; {
+		some, err := s.store.Passages().Changes(ctx, f)
 		if err != nil {
 			return nil, err
 		}
@@ -252,20 +262,20 @@ func (s *Sources) takeBack(ctx context.Context, l *lineage, agent core.AgentID, 
 
 // back takes back the newest version of what is left.
 func (s *Sources) back(ctx context.Context, l *lineage, left int, agent core.AgentID, by string, try bool, out *FromSource) error {
-	order := undo.Order{Passage: l.passage, Agent: agent, IfVersion: out.Version, By: by}
+	order := Order{Passage: l.passage, Agent: agent, IfVersion: out.Version, By: by}
 	out.Restores, out.Gone = 0, left == 0
 	if left > 0 {
 		out.Restores = l.past[left-1].number
 		order.To = out.Restores
 	}
 	var err error
-	var done undo.Outcome
+	var done Outcome
 	switch {
 	case try:
 		return nil
 	case l.passage == "":
 		var b core.Block
-		b, _, err = s.history.Undo(ctx, l.block.ID, out.Restores, out.Version, by)
+		b, _, err = s.blocks(ctx, l.block.ID, out.Restores, out.Version, by)
 		out.Version = b.Version
 		return err
 	case left == 0:
@@ -282,7 +292,7 @@ func (s *Sources) who(ctx context.Context, by core.Author) string {
 	if by.Kind != core.AuthorAgent {
 		return cmp.Or(map[core.AuthorKind]string{core.AuthorUser: "a person"}[by.Kind], "Loci")
 	}
-	if a, err := s.Store.Agents().Get(ctx, core.AgentID(by.ID)); err == nil {
+	if a, err := s.store.Agents().Get(ctx, core.AgentID(by.ID)); err == nil {
 		return a.Name
 	}
 	return "an agent"
