@@ -29,7 +29,9 @@ func TestAnAddressThatIsNotOfThePublicInternetNeedsARuleThatNamesIt(t *testing.T
 		"loopback, named":         {"", "http://127.0.0.1:8080/", []string{"fetch(127.0.0.1)"}, ""},
 		"loopback as IPv6":        {"", "http://[::ffff:127.0.0.1]:8080/", nil, "of this machine itself"},
 		"this machine by its name": {
-			"127.0.0.1 ::1", "http://inside.test:8080/", []string{"fetch(inside.test)"},
+			"127.0.0.1 ::1",
+			"http://inside.test:8080/",
+			[]string{"fetch(inside.test)"},
 			"its name leads elsewhere: 127.0.0.1 is an address of this machine itself. What helps, and only the person can do it: " +
 				"loci permissions add allow 'fetch(127.0.0.1)'",
 		},
