@@ -274,6 +274,12 @@ func namedBy(all []ModelInfo, provider, base string) (named []string, listed boo
 // leastAlike is the share of common pairs of letters from which a name may be what was meant.
 const leastAlike = .25
 
+// NearHandles returns those of the handles whose models have names like that of h.
+func NearHandles(h Handle, handles []string) []string {
+	_, name, _ := h.Split()
+	return near(name, handles)
+}
+
 // near returns the handles of a few models whose names are like the word, those most like it first.
 func near(word string, handles []string) []string {
 	pairs := func(s string) map[string]bool {

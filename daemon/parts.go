@@ -150,8 +150,12 @@ func (d *Daemon) join(ctx context.Context) (parts, error) {
 		Env: d.env, Embedders: p.reached, Embedding: p.embedding, DefaultModel: core.Handle(settings.Model),
 		Accepted: p.intake.Nudge, Restorer: workspace.Restorer{Contents: held}, Pictures: pictures, Remote: remote.New(nil),
 		Searches:  d.network().Searches,
+		Catalogue: p.reached, Sealer: p.sealer,
 		Forgetter: forget.New(p.store, beside, mirror.History, held), Forgotten: func() { p.embedding.Forget(); p.jobs.Forget() },
 	})
+	if err := p.services.Providers.Load(ctx); err != nil { // before anything asks a model
+		return p, err
+	}
 	p.approvals = approval.New(p.store, p.engine, d.cfg.Clock)
 	p.undo = undo.New(undo.Config{Store: p.store, Announce: p.engine.Announce})
 	p.mirrors = mirror.New(mirror.Config{Store: p.store, Services: p.services, Logger: d.logger})

@@ -45,6 +45,8 @@ type Row struct {
 
 	configuredURL string                   // from the configuration, unless the variable says otherwise
 	configured    bool                     // the configuration sets options of its protocol
+	key           *storedKey               // a key that a person stored for it; nil: none
+	stored        bool                     // a stored provider made the row
 	models        map[string]modelSettings // what the configuration says of models, of all by ""
 }
 
@@ -315,7 +317,7 @@ func globally(base string) string { return strings.Replace(base, "://global-", "
 var generic = openai.Quirks{History: openai.HistoryCalls}
 
 // find returns the row with this name or alias.
-func (p *Providers) find(name string) (Row, bool) { return find(p.rows, name) }
+func (p *Providers) find(name string) (Row, bool) { return find(p.known(), name) }
 
 func find(rows []Row, name string) (Row, bool) {
 	for _, row := range rows {

@@ -18,10 +18,7 @@ func Configure(rows []Row, settings map[string]map[string]string) ([]Row, error)
 		if at < 0 {
 			var row Row
 			if row, err = Named(rows, name, of); err == nil {
-				if at = slices.IndexFunc(rows, func(r Row) bool { return r.Local }); at < 0 {
-					at = len(rows)
-				}
-				rows = slices.Insert(rows, at, row) // before what is merely tried
+				at = insertNamed(&rows, row)
 			}
 		}
 		if err == nil {
@@ -52,7 +49,7 @@ func (r *Row) configure(settings map[string]string) error {
 	for _, name := range []string{"api_key", "key", "token", "secret"} {
 		if _, ok := settings[name]; ok {
 			return core.E(core.Invalid, "there is no setting %q: a key isn't written in the configuration", name).
-				WithHint("export it in a variable, which api_key_env names for a server of your own")
+				WithHint("store it: loci providers add NAME; or name the variable that holds it with api_key_env")
 		}
 	}
 	if err := r.readModels(settings); err != nil {
@@ -85,9 +82,6 @@ func (r Row) Settings() []string {
 	}
 	return []string{"providers." + r.Name + ".base_url"}
 }
-
-// Rows returns the providers that are known, in order.
-func (p *Providers) Rows() []Row { return slices.Clone(p.rows) }
 
 // Variables returns the names of all variables that rows read, sorted.
 func Variables(rows []Row) []string {

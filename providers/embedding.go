@@ -34,7 +34,7 @@ func (p *Providers) Embedder(_ context.Context, handle core.Handle, env core.Env
 	switch {
 	case !ok || row.Offline:
 		return nil, core.EmbeddingInfo{}, core.E(core.NotFound, "no provider %q embeds texts", name).
-			WithHint("the providers are %s; the built-in embedding is %s", strings.Join(builtNames(p.rows), ", "), core.WordsHandle)
+			WithHint("the providers are %s; the built-in embedding is %s", strings.Join(builtNames(p.known()), ", "), core.WordsHandle)
 	case !row.Built():
 		return nil, core.EmbeddingInfo{}, core.E(core.Unsupported, "%s is not supported yet", row.Title)
 	}

@@ -28,6 +28,9 @@ type endpoint struct {
 	asked    bool // the caller has set it up with a key or an address
 	moved    bool // the address isn't the row's default
 	foreign  bool // nor is it any of the vendor's, like a regional host
+	kept     bool // the key is a stored one
+
+	elsewhere string // the stored key is for this address, and isn't sent to another
 }
 
 // endpoint reads the caller's variables for a row.
@@ -54,11 +57,13 @@ func (p *Providers) endpoint(row Row, env core.Env) (endpoint, error) {
 		base, baseVar = core.Secret(row.configuredURL), "providers."+row.Name+".base_url"
 	}
 	e.baseVar = baseVar
-	e.asked = base != "" || e.keyVar != "" && row.BaseURL != "" && !row.Local
+	e.asked = base != "" || row.key != nil || e.keyVar != "" && row.BaseURL != "" && !row.Local
 	if base == "" {
 		var err error
-		e.base, err = e.fill(env)
-		return e, err
+		if e.base, err = e.fill(env); err != nil {
+			return e, err
+		}
+		return e, e.takeStored()
 	}
 	var err error
 	if e.base, err = address(row.Protocol, baseVar, base.Reveal()); err != nil {
@@ -72,9 +77,9 @@ func (p *Providers) endpoint(row Row, env core.Env) (endpoint, error) {
 	case row.configured:
 		e.protocol = row.Elsewhere
 	default:
-		e.protocol = spokenAt(p.rows, e.base, row.Elsewhere)
+		e.protocol = spokenAt(p.known(), e.base, row.Elsewhere)
 	}
-	return e, nil
+	return e, e.takeStored()
 }
 
 // ownPath returns an address on a vendor's host with the vendor's own path, if it was given without one or with the usual
@@ -216,6 +221,9 @@ func (e endpoint) keyless() bool { return e.row.NoKey || e.foreign }
 
 // hintVar returns the variable that a hint about the key should name.
 func (e endpoint) hintVar() string {
+	if e.kept {
+		return "the key that is stored: loci providers add " + e.row.Name
+	}
 	if e.keyVar == "" && len(e.row.Keys) > 0 {
 		return e.row.Keys[0].Needs[0]
 	}
@@ -224,8 +232,17 @@ func (e endpoint) hintVar() string {
 
 // noKey returns the error for a missing key.
 func (e endpoint) noKey() error {
+	if e.elsewhere != "" {
+		const why = "%w for %s at %s: the stored one is for %s, and is sent nowhere else"
+		return core.E(core.Unauthenticated, why, core.ErrNoKey, e.row.Title, e.base, e.elsewhere).
+			WithHint("store one for this address: loci providers add NAME --url %s", e.base)
+	}
+	if len(e.row.Keys) == 0 {
+		return core.E(core.Unauthenticated, "%w for %s", core.ErrNoKey, e.row.Title).
+			WithHint("store one: loci providers add %s", e.row.Name)
+	}
 	return core.E(core.Unauthenticated, "%w for %s", core.ErrNoKey, e.row.Title).
-		WithHint("set %s", strings.Join(e.row.Keys[0].Needs, " and "))
+		WithHint("set %s, or store a key: loci providers add %s", strings.Join(e.row.Keys[0].Needs, " and "), e.row.Name)
 }
 
 // local reports whether the server is the user's own.
@@ -267,6 +284,8 @@ func (e endpoint) id() string {
 // because says why the endpoint is used.
 func (e endpoint) because() string {
 	switch {
+	case e.kept:
+		return "a key of " + e.row.Name + " is stored"
 	case e.keyVar != "":
 		return e.keyVar + " is set"
 	case e.baseVar != "":

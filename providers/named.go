@@ -129,9 +129,6 @@ func signed(auth string, of protocol.Protocol, variable string) (Sign, error) {
 	}, nil
 }
 
-// storedVar stands for the variable of a key that is in none.
-const storedVar = "the stored key"
-
 // inHeader sends a key in a header of its own; an empty key isn't sent.
 type inHeader struct {
 	name string

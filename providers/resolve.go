@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"loci/core"
@@ -36,7 +37,8 @@ type Config struct {
 // Close, or when its server hasn't been used for long and makes room for another.
 type Providers struct {
 	cfg   Config
-	rows  []Row
+	base  []Row                 // as the catalogue and the configuration have them
+	rows  atomic.Pointer[[]Row] // with what is stored
 	http  http.RoundTripper
 	words *embed.Model // the built-in embedding
 
@@ -64,7 +66,8 @@ func New(cfg Config) *Providers {
 	if cfg.Rows == nil {
 		cfg.Rows = Rows()
 	}
-	p := &Providers{cfg: cfg, rows: cfg.Rows, http: cfg.HTTP, words: embed.New(), servers: map[string]*server{}}
+	p := &Providers{cfg: cfg, base: cfg.Rows, http: cfg.HTTP, words: embed.New(), servers: map[string]*server{}}
+	p.rows.Store(&p.base)
 	if p.http == nil {
 		p.http = wire.NewTransport(cfg.Dial)
 	}
@@ -100,7 +103,7 @@ func (p *Providers) Chat(ctx context.Context, handle core.Handle, env core.Env) 
 	row, ok := p.find(name)
 	switch {
 	case !ok:
-		return nil, core.ModelInfo{}, unknown(p.rows, name)
+		return nil, core.ModelInfo{}, unknown(p.known(), name)
 	case !row.Built():
 		return nil, core.ModelInfo{}, core.E(core.Unsupported, "%s is not supported yet", row.Title).
 			WithHint("models of %s can be reached through openrouter", row.Title)
@@ -231,7 +234,7 @@ func (p *Providers) First(ctx context.Context, env core.Env) core.Reach {
 // Unbuilt implements core.Models.
 func (p *Providers) Unbuilt(env core.Env) []string {
 	var names []string
-	for _, row := range p.rows {
+	for _, row := range p.known() {
 		if row.Built() {
 			continue
 		}
@@ -247,7 +250,7 @@ func (p *Providers) Unbuilt(env core.Env) []string {
 // Moved implements core.Models. If a variable is invalid, the provider can't be used at all and is left out.
 func (p *Providers) Moved(env core.Env) map[string]string {
 	var at map[string]string
-	for _, row := range p.rows {
+	for _, row := range p.known() {
 		if row.Protocol == nil || row.BaseURLVar == "" {
 			continue
 		}
@@ -265,7 +268,7 @@ func (p *Providers) Moved(env core.Env) map[string]string {
 // reachable returns the endpoints that may be asked for models, in catalogue order, and what is set up wrongly: of one
 // provider, or of all if it has no name.
 func (p *Providers) reachable(env core.Env, provider string) (out []endpoint, wrong []string) {
-	for _, row := range p.rows {
+	for _, row := range p.known() {
 		if row.Protocol == nil || provider != "" && row.Name != provider && !slices.Contains(row.Aliases, provider) {
 			continue
 		}

@@ -105,11 +105,16 @@ func (a *app) setSecret(ctx context.Context, f *secretFlags, name string) error 
 	return a.report(v, "%s of %s is set", v.Name, owner)
 }
 
-// secretValue reads a value without showing it. The newline at the end of a pipe is not part of it.
+// secretValue reads a value without showing it.
 func (a *app) secretValue(ctx context.Context, name string) (string, error) {
+	return a.hidden(ctx, "value of "+name, "printf %s \"$TOKEN\" | loci secrets set "+quoteArg(name))
+}
+
+// hidden reads a text without showing it. The newline at the end of a pipe is not part of it.
+func (a *app) hidden(ctx context.Context, what, piped string) (string, error) {
 	var value string
 	if file, ok := a.in.(*os.File); ok && a.canAsk() {
-		fmt.Fprintf(a.errOut, "loci: value of %s (not shown): ", oneLine(name))
+		fmt.Fprintf(a.errOut, "loci: %s (not shown): ", oneLine(what))
 		typed, err := term.ReadPassword(int(file.Fd()))
 		fmt.Fprintln(a.errOut)
 		if err != nil {
@@ -124,7 +129,7 @@ func (a *app) secretValue(ctx context.Context, name string) (string, error) {
 		value = strings.TrimSuffix(strings.TrimSuffix(text, "\n"), "\r")
 	}
 	if value == "" {
-		return "", invalid("there is no value").withHint("pipe it in: printf %%s \"$TOKEN\" | loci secrets set %s", quoteArg(name))
+		return "", invalid("there is no %s", what).withHint("pipe it in: %s", piped)
 	}
 	return value, nil
 }

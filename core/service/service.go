@@ -35,6 +35,9 @@ type Config struct {
 
 	Restorer core.FileRestorer // nil: files stay as they are
 
+	Catalogue core.Catalogue // nil: no providers can be stored
+	Sealer    core.Sealer    // of their keys
+
 	Pictures core.ImageReader  // nil: no images are taken
 	Remote   core.ImageFetcher // nil: none from other servers
 
@@ -69,6 +72,7 @@ type Services struct {
 	Mirrors       *Mirrors
 	Models        *Models
 	Passages      *Passages
+	Providers     *Providers
 	Runs          *Runs
 	Sessions      *session.Registry
 	Sources       *undo.Sources
@@ -117,6 +121,7 @@ func New(cfg Config) *Services {
 		Mirrors:       &Mirrors{parts: p, blocks: blocks},
 		Models:        p.models,
 		Passages:      &Passages{parts: p},
+		Providers:     &Providers{parts: p},
 		Runs:          &Runs{parts: p},
 		Sessions:      sessions,
 		Sources:       undo.NewSources(cfg.Store, history.Undo, undo.New(undo.Config{Store: cfg.Store, Announce: cfg.Engine.Announce})),

@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -26,6 +27,8 @@ import (
 	"loci/core/undo"
 	"loci/daemon/api"
 	"loci/daemon/remote"
+	"loci/daemon/seal"
+	"loci/providers"
 	"loci/storage"
 	"loci/storage/contents"
 	"loci/storage/storagetest"
@@ -181,6 +184,8 @@ func newFixture(t *testing.T, say answers, change ...func(*Config)) *fixture {
 			RegisterWithin: time.Minute,
 			Pictures:       picture.New(),
 			Remote:         remote.New(nil),
+			Catalogue:      providers.New(providers.Config{}),
+			Sealer:         seal.New(seal.Config{Path: filepath.Join(t.TempDir(), "secret.key")}),
 			Restorer: workspace.Restorer{
 				Contents: contents.New(contents.Config{Dir: t.TempDir(), Clock: time.Now, Logger: slog.New(slog.DiscardHandler)}),
 			},

@@ -161,6 +161,7 @@ func (s *Server) register(a huma.API) {
 	s.registerRuns(a)
 	s.registerTools(a)
 	s.registerVariables(a)
+	s.registerProviders(a)
 	s.registerWorkspace(a)
 }
 

@@ -70,6 +70,7 @@ func furnished(t *testing.T) (*shelf, []served) {
 		s.call("POST", "/v1/conversations?agent_id="+agent, map[string]any{"summary": "s"}).want(http.StatusOK)
 		folder := as[api.Folder](s.call("POST", "/v1/folders", map[string]any{"name": fmt.Sprint("folder", i)}))
 		s.call("PATCH", "/v1/agents/"+agent+"/folders/attach/"+folder.ID, nil).want(http.StatusOK)
+		s.call("POST", "/v1/providers", map[string]any{"name": fmt.Sprint("p", i), "provider_type": "openai", "api_key": "k"}).want(http.StatusOK)
 		s.done(s.put(fmt.Sprint("file", i, ".txt"), "Some words.\n").ID)
 	}
 	conv := as[[]api.Conversation](s.call("GET", "/v1/conversations?agent_id="+agent, nil))[0].ID
@@ -111,6 +112,7 @@ func furnished(t *testing.T) (*shelf, []served) {
 		{path: "/v1/sources/" + s.folder.ID + "/passages"},
 		{path: "/v1/messages", window: true, barren: "include_return_message_types=event_message"},
 		{path: "/v1/messages", query: rare, window: true},
+		{path: "/v1/providers", barren: "name=nobody"},
 		{path: "/v1/runs", barren: "statuses=failed"},
 		{path: "/v1/runs/" + run + "/messages", want: 2},
 		{path: "/v1/runs/" + narrow + "/messages", want: 1},

@@ -44,7 +44,8 @@ func textless() map[string][]string {
 		"archive_tags":     {"archive_id"},
 		"workspaces":       {"agent_id", "conversation_id"},
 		"file_reads":       {"conversation_id", "hash"},
-		"variables":        {"id", "agent_id", "name", "tools", "sealed"}, // values can't be read; loci secrets removes them
+		"providers":        {"id", "name", "type", "protocol", "base_url", "sealed"}, // a person's settings; loci providers removes them
+		"variables":        {"id", "agent_id", "name", "tools", "sealed"},            // values can't be read; loci secrets removes them
 		"file_changes": {
 			"agent_id", "conversation_id", "run_id", "step_id", "call_id", "rewind_id",
 			"before_kind", "before_hash", "after_kind", "after_hash",

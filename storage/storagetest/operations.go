@@ -403,6 +403,11 @@ func (w *world) otherOps() []storeOp {
 			return s.Variables().List(ctx, w.a.ID)
 		}),
 		op("delete variable", func(ctx context.Context, s core.Store) error { return s.Variables().Delete(ctx, "agent-env-1") }),
+		op("put provider", func(ctx context.Context, s core.Store) error {
+			return s.Providers().Put(ctx, &core.Provider{ID: "provider-1", Name: "x", BaseURL: "http://h", Sealed: []byte("x")})
+		}),
+		reads("list providers", func(ctx context.Context, s core.Store) ([]core.Provider, error) { return s.Providers().List(ctx) }),
+		op("delete provider", func(ctx context.Context, s core.Store) error { return s.Providers().Delete(ctx, "provider-1") }),
 		op("put meta", func(ctx context.Context, s core.Store) error { return s.Meta().Put(ctx, "k", "v") }),
 		op("get meta", func(ctx context.Context, s core.Store) error { _, _, err := s.Meta().Get(ctx, "k"); return err }),
 		whole("finish rewind", func(ctx context.Context, s core.Store) error {

@@ -1,0 +1,138 @@
+package service
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"unicode"
+
+	"loci/core"
+)
+
+// Providers keeps what people store of providers. Whatever it changes, the catalogue knows at once.
+type Providers struct{ *parts }
+
+// Addition is a provider that is to be stored.
+type Addition struct {
+	Name, Type        string
+	Protocol, BaseURL string
+	Key               core.Secret // empty: it has none
+}
+
+// Load hands what is stored to the catalogue.
+func (p *Providers) Load(ctx context.Context) error {
+	if p.Catalogue == nil {
+		return nil
+	}
+	all, err := p.Store.Providers().List(ctx)
+	if err == nil {
+		p.Catalogue.Keep(all, func(ctx context.Context, one *core.Provider) (core.Secret, error) {
+			return p.Sealer.Open(ctx, one.Sealed, sealedAs(one))
+		})
+	}
+	return err
+}
+
+// sealedAs is what a key is bound to, so that a changed row doesn't send it to another address.
+func sealedAs(p *core.Provider) string { return "provider " + p.Name + " at " + p.BaseURL }
+
+// List returns what is stored.
+func (p *Providers) List(ctx context.Context) ([]core.Provider, error) {
+	return p.Store.Providers().List(ctx)
+}
+
+// Get returns one by its id.
+func (p *Providers) Get(ctx context.Context, id core.ProviderID) (core.Provider, error) {
+	all, err := p.List(ctx)
+	if err != nil {
+		return core.Provider{}, err
+	}
+	if i := slices.IndexFunc(all, func(one core.Provider) bool { return one.ID == id }); i >= 0 {
+		return all[i], nil
+	}
+	return core.Provider{}, core.E(core.NotFound, "there is no provider %s", id)
+}
+
+// Reachable lists the providers that are set up, by whatever means.
+func (p *Providers) Reachable(env core.Env) []core.ReachableProvider {
+	if p.Catalogue == nil {
+		return nil
+	}
+	return p.Catalogue.Providers(p.env(env))
+}
+
+// Add stores a provider, in place of one with that name.
+func (p *Providers) Add(ctx context.Context, in Addition) (core.Provider, error) {
+	if p.Catalogue == nil || p.Sealer == nil {
+		return core.Provider{}, core.E(core.Unsupported, "this daemon stores no providers")
+	}
+	now := p.Clock()
+	one := core.Provider{
+		ID: core.NewProviderID(), Name: in.Name, Type: in.Type, Protocol: in.Protocol, BaseURL: in.BaseURL, CreatedAt: now, UpdatedAt: now,
+	}
+	if err := p.Catalogue.Place(&one); err != nil {
+		return one, err
+	}
+	if err := one.Validate(); err != nil {
+		return one, err
+	}
+	if key := in.Key.Reveal(); key != "" {
+		if err := usableKey(key); err != nil {
+			return one, err
+		}
+		var err error
+		if one.Sealed, err = p.Sealer.Seal(ctx, in.Key, sealedAs(&one)); err != nil {
+			return one, err
+		}
+	}
+	if err := p.Store.Providers().Put(ctx, &one); err != nil {
+		return one, err
+	}
+	return one, p.Load(ctx)
+}
+
+func usableKey(key string) error {
+	switch {
+	case len(key) > core.MaxProviderKey:
+		return core.E(core.TooLarge, "the key has %d bytes; at most %d are kept", len(key), core.MaxProviderKey)
+	case strings.TrimSpace(key) != key, strings.IndexFunc(key, unicode.IsControl) >= 0:
+		return core.E(core.Invalid, "that is no usable key").WithHint("give the key alone, without blanks or line breaks")
+	}
+	return nil
+}
+
+// Remove deletes a stored provider with its key.
+func (p *Providers) Remove(ctx context.Context, id core.ProviderID) error {
+	if err := p.Store.Providers().Delete(ctx, id); err != nil {
+		return err
+	}
+	return p.Load(ctx)
+}
+
+// Named returns a stored provider by its name.
+func (p *Providers) Named(ctx context.Context, name string) (core.Provider, error) {
+	all, err := p.List(ctx)
+	if err != nil {
+		return core.Provider{}, err
+	}
+	if i := slices.IndexFunc(all, func(one core.Provider) bool { return one.Name == name }); i >= 0 {
+		return all[i], nil
+	}
+	return core.Provider{}, core.E(core.NotFound, "no provider %q is stored", name).WithHint("see `loci providers list`")
+}
+
+// Try asks a provider that isn't stored for its models.
+func (p *Providers) Try(ctx context.Context, in Addition) ([]core.Finding, error) {
+	if p.Catalogue == nil {
+		return nil, core.E(core.Unsupported, "this daemon has no providers")
+	}
+	return p.Catalogue.Try(ctx, core.Provider{Name: in.Name, Protocol: in.Protocol, BaseURL: in.BaseURL}, in.Key)
+}
+
+// Check asks a provider whether it answers.
+func (p *Providers) Check(ctx context.Context, name, model string, env core.Env) ([]core.Finding, error) {
+	if p.Catalogue == nil {
+		return nil, core.E(core.Unsupported, "this daemon has no providers")
+	}
+	return p.Catalogue.Check(ctx, name, model, p.env(env))
+}
