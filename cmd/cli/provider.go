@@ -28,7 +28,7 @@ func (a *app) providersCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error { return a.addProvider(cmd.Context(), &f, args[0]) },
 	}
 	add.Flags().StringVar(&f.url, "url", "", "the `ADDRESS` of a server of your own")
-	add.Flags().StringVar(&f.protocol, "protocol", "", "what it speaks: openai, openai-responses, anthropic or ollama")
+	add.Flags().StringVar(&f.protocol, "protocol", "", "what it speaks: openai, openai-responses, anthropic, gemini or ollama")
 	add.Flags().BoolVar(&f.noKey, "no-key", false, "it needs no key")
 	check := &cobra.Command{
 		Use: "check NAME", Short: "Ask a provider for its models and for one answer, and explain what is wrong",
