@@ -70,7 +70,8 @@ func furnished(t *testing.T) (*shelf, []served) {
 		s.call("POST", "/v1/conversations?agent_id="+agent, map[string]any{"summary": "s"}).want(http.StatusOK)
 		folder := as[api.Folder](s.call("POST", "/v1/folders", map[string]any{"name": fmt.Sprint("folder", i)}))
 		s.call("PATCH", "/v1/agents/"+agent+"/folders/attach/"+folder.ID, nil).want(http.StatusOK)
-		s.call("POST", "/v1/providers", map[string]any{"name": fmt.Sprint("p", i), "provider_type": "openai", "api_key": "k"}).want(http.StatusOK)
+		provider := map[string]any{"name": fmt.Sprint("p", i), "provider_type": "openai", "api_key": "k"}
+		s.call("POST", "/v1/providers", provider).want(http.StatusOK)
 		s.done(s.put(fmt.Sprint("file", i, ".txt"), "Some words.\n").ID)
 	}
 	conv := as[[]api.Conversation](s.call("GET", "/v1/conversations?agent_id="+agent, nil))[0].ID
