@@ -349,8 +349,11 @@ func orDoctor(hint string) string {
 	return hint
 }
 
+// BusVariable is the variable that says how the session of a desktop is reached, whose keyring keeps the key of secrets.
+const BusVariable = "DBUS_SESSION_BUS_ADDRESS"
+
 // keyring is that of the desktop's session in which the daemon was started.
 func (d *Daemon) keyring() seal.Keyring {
-	bus, _ := d.cfg.Environ("DBUS_SESSION_BUS_ADDRESS")
+	bus, _ := d.cfg.Environ(BusVariable)
 	return seal.Desktop(bus)
 }
