@@ -56,7 +56,7 @@ func TestWhatCanNotBeDescribedIsRefusedWithItsLineAndTheReason(t *testing.T) {
 		"a plain class":                 {"class A: pass\n" + sentence("a: A"), "line 2: the class A is none of those"},
 		"a model in itself":             {"class A(BaseModel):\n  '''Attributes:\n    a: A.\n  '''\n  a: 'A'\n" + sentence("a: A"), "is in itself"},
 		"an alias in itself":            {"A = B\nB = A\n" + sentence("a: A"), "is in itself"},
-		"a field without description":   {"class A(BaseModel):\n  x: int\n" + sentence("a: A"), "line 2: the field x of A has no description"},
+		"a field without description":   {"class A(BaseModel):\n  x: int\n" + sentence("a: A"), "line 2: the field x of A"},
 		"an enum of what is no value":   {"import enum\nclass A(enum.Enum):\n  X = f()\n" + sentence("a: A"), "line 3: the value of A.X"},
 		"an enum of nothing":            {"import enum\nclass A(enum.Enum): pass\n" + sentence("a: A"), "line 2: the enum A has no members"},
 		"a literal that is none":        {sentence("a: Literal[x]"), "line 1: the type Literal"},
