@@ -101,8 +101,8 @@ func (t *typing) record(c *class, described bool) (*Schema, error) {
 			s.Description = f.of[f.name]
 		}
 		if s.Description == "" && described {
-			return nil, at(f.line, "the field %s of %s has no description: write Field(description=…), or name it below `Attributes:` in the "+
-				"docstring of the class", clip(f.name), clip(c.name))
+			return nil, at(f.line, "the field %s of %s has no description: write Field(description=…), or name it below `Attributes:` "+
+				"in the docstring of the class", clip(f.name), clip(c.name))
 		}
 		out.add(f.name, s, required)
 	}

@@ -24,7 +24,8 @@ func (m *module) parameters(f *function, doc docstring) (*Schema, error) {
 			continue
 		}
 		if p.annotation == nil {
-			return nil, at(p.line, "the parameter %s of %s has no type: write `%s: str`, or whatever it is", clip(p.name), clip(f.name), clip(p.name))
+			name := clip(p.name)
+			return nil, at(p.line, "the parameter %s of %s has no type: write `%s: str`, or whatever it is", name, clip(f.name), name)
 		}
 		s, optional, err := t.schema(expression(p.annotation, 0))
 		if err != nil {
