@@ -24,6 +24,9 @@ func (e *Engine) NextRequest(ctx context.Context, step core.Step, env core.Env) 
 		if err := t.load(ctx); err != nil {
 			return req, false, err
 		}
+		if t.history, err = e.returnedBefore(ctx, &run, step.Number); err != nil {
+			return req, false, err
+		}
 		t.win.conv.AskedAt = e.cfg.Clock()
 		if err := t.chooseModel(ctx); err != nil {
 			return req, false, err
@@ -39,6 +42,31 @@ func (e *Engine) NextRequest(ctx context.Context, step core.Step, env core.Env) 
 		req = s.Request()
 	}
 	return req, moves, nil
+}
+
+// returnedBefore is what tools returned in a run before a step: those of its later steps are in the store after a rewind, too,
+// which no run that goes on can have behind it.
+func (e *Engine) returnedBefore(ctx context.Context, run *core.Run, number int) ([]core.ToolReturn, error) {
+	returns, err := e.historyOf(ctx, run, false)
+	if err != nil {
+		return nil, err
+	}
+	steps, err := e.cfg.Store.Steps().List(ctx, core.StepFilter{Run: run.ID}, core.Page{Limit: historyRecords})
+	if err != nil {
+		return nil, err
+	}
+	numbers := map[core.StepID]int{}
+	for _, s := range steps {
+		numbers[s.ID] = s.Number
+	}
+	f := core.MessageFilter{Agent: run.Agent, Run: run.ID, Roles: []core.Role{core.RoleTool}, IncludeErr: true}
+	msgs, err := e.cfg.Store.Messages().List(ctx, f, core.Page{Limit: historyRecords})
+	for _, m := range msgs {
+		if numbers[m.Step] < number {
+			returns = append(returns, m.Returns...)
+		}
+	}
+	return returns, err
 }
 
 // Watched is how many runs somebody waits for news of.
