@@ -55,8 +55,10 @@ func (h *taught) write(text, source string) {
 
 func (h *taught) keep(text, source string) core.PassageID {
 	h.t.Helper()
-	p := core.Passage{ID: core.NewPassageID(), Archive: h.archive.ID, Text: text, Agent: h.agent.ID, Step: core.NewStepID(), Source: source,
-		CreatedAt: time.Now()}
+	p := core.Passage{
+		ID: core.NewPassageID(), Archive: h.archive.ID, Text: text, Agent: h.agent.ID, Step: core.NewStepID(), Source: source,
+		CreatedAt: time.Now(),
+	}
 	h.ok(h.Agents.Store.Passages().Insert(h.t.Context(), &p))
 	return p.ID
 }
