@@ -69,6 +69,8 @@ func checkSandbox(r sandbox.Report) api.Check {
 	switch r.Level {
 	case sandbox.LevelFull:
 		return api.Good(name, "full: "+strings.Join(r.Layers, ", "))
+	case sandbox.LevelPartial:
+		return api.Good(name, "partial: "+strings.Join(r.Layers, ", ")+": "+r.Detail)
 	case sandbox.LevelOff, sandbox.LevelNone:
 	}
 	return api.Warning(name, string(r.Level)+": "+r.Detail, r.Fix)

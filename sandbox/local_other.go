@@ -1,4 +1,4 @@
-//go:build !linux
+//go:build !linux && !darwin
 
 package sandbox
 
@@ -19,7 +19,7 @@ func (*call) confined(context.Context, *Local) error { return errNone() }
 
 // errNone refuses a job where no sandbox is built for the system.
 func errNone() error {
-	return core.E(core.Unsupported, "Loci can't confine programs on this system yet, and runs none unconfined").
+	return core.E(core.Unsupported, "Loci can't confine programs on this system, and runs none unconfined").
 		WithHint(`a person can allow that: sandbox = "off" in the configuration; then programs can do whatever the person can`)
 }
 

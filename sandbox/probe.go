@@ -5,9 +5,10 @@ type Level string
 
 // The levels.
 const (
-	LevelFull Level = "full"
-	LevelNone Level = "none"
-	LevelOff  Level = "off" // by a person's choice
+	LevelFull    Level = "full"
+	LevelPartial Level = "partial" // what macOS itself has; Detail says what is missing
+	LevelNone    Level = "none"
+	LevelOff     Level = "off" // by a person's choice
 )
 
 // Report is what a try of the whole chain found.
