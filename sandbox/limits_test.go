@@ -250,3 +250,20 @@ func TestEveryFailedStepHasAHint(t *testing.T) {
 		}
 	}
 }
+
+func TestAShellMayWriteLargeFilesOpenManyAndKeepTemporaryOnesOnDisk(t *testing.T) {
+	t.Parallel()
+	job := core.Job{Profile: core.JobShell, Argv: []string{"bash", "-c", "ulimit -n -f -d; stat -f -c %T /tmp"}, Env: []string{path}}
+	got := strings.Fields(string(run(t.Context(), t, local(t), job).Stdout.Kept))
+	said := strings.Join(got, " ")
+	if !strings.Contains(said, "(-n) 4096") || strings.Count(said, "unlimited") != 2 {
+		t.Errorf("its limits are %s", said)
+	}
+	if l := limits(job); l.Memory != machineMemory()/2 || l.Memory == 0 || l.FileSize != 0 {
+		t.Errorf("it may have %d bytes of memory of %d, and files of %d", l.Memory, machineMemory(), l.FileSize)
+	}
+	host, err := exec.CommandContext(t.Context(), "stat", "-f", "-c", "%T", t.TempDir()).Output()
+	if tmp := strings.TrimSpace(string(host)); err != nil || got[len(got)-1] != tmp {
+		t.Errorf("/tmp is on %s, and the machine's folder for it on %s, %v", got[len(got)-1], tmp, err)
+	}
+}
