@@ -50,6 +50,8 @@ const (
 	HiddenSkills HiddenKind = "skills" // lists what the client knows how to do
 	HiddenNotice HiddenKind = "notice" // anything else the program tells the model
 
+	HiddenFolders HiddenKind = "folders" // lists what a person opened beside the workspace
+
 	HiddenInstructions HiddenKind = "instructions" // how to work in a folder that a call touched
 )
 

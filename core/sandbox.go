@@ -50,7 +50,8 @@ type Job struct {
 	Stdin   []byte
 	Mounts  []JobMount
 	Project *JobProject
-	Network *JobNetwork // nil: none but its own
+	Beside  []JobProject // folders that a person opened beside the project, outer ones first; none of them through a link
+	Network *JobNetwork  // nil: none but its own
 	Limits  JobLimits
 	Live    io.Writer // gets both outputs while they come, one write at a time; must not block; may be nil
 }
@@ -221,13 +222,17 @@ func (j *Job) validateWords() error {
 
 func (j *Job) validatePaths() error {
 	mounts := j.Mounts
-	if len(mounts) > mostJobMounts {
-		return E(TooLarge, "the job has %d mounts; at most %d are possible", len(mounts), mostJobMounts)
+	if len(mounts)+len(j.Beside) > mostJobMounts {
+		return E(TooLarge, "the job has %d mounts; at most %d are possible", len(mounts)+len(j.Beside), mostJobMounts)
 	}
 	var paths []string
-	if p := j.Project; p != nil {
+	projects := j.Beside
+	if j.Project != nil {
+		projects = append(slices.Clip(projects), *j.Project)
+	}
+	for _, p := range projects {
 		mounts = append([]JobMount{{Source: p.Path}}, mounts...)
-		paths = slices.Concat(p.Masked, p.ReadOnly, p.Fixed)
+		paths = slices.Concat(paths, p.Masked, p.ReadOnly, p.Fixed)
 	}
 	for _, m := range mounts {
 		paths = append(paths, m.Masked...)

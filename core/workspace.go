@@ -113,9 +113,16 @@ func ContentHash(content []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
+// WorkspaceDir is a folder that a person opened beside the workspace.
+type WorkspaceDir struct {
+	Path     string // absolute, and through no link
+	Writable bool
+}
+
 // WorkspaceEnv is what a call may know and use of the folder that its run works in.
 type WorkspaceEnv struct {
 	Path     string // absolute; empty: no folder is open
+	Dirs     []WorkspaceDir
 	Dir      string // in it, absolute: where a shell line begins
 	Mode     PermissionMode
 	Paths    PathRules // what a shell line or a search may do with files that it comes across; nil: nobody knows

@@ -23,21 +23,24 @@ var inGit = guarded
 
 // changed lists what the job made or changed of what other programs act on. Nothing inside can turn back the time at which
 // the kernel says that a file changed.
-func (p *plan) changed() []string {
-	if p.project == nil {
-		return nil
-	}
-	c := comparison{since: p.since, hooks: p.project.hooks, mounted: p.project.git}
-	c.walk(p.project.path, "") // of a bare repository too
-	for _, dir := range p.project.git {
-		if !strings.HasPrefix(dir, p.project.path+"/") {
-			c.walk(dir, ".git")
+func (p *plan) changed() (found []string) {
+	for _, in := range append([]*project{p.project}, p.beside...) {
+		if in == nil || !in.writable {
+			continue
 		}
+		c := comparison{since: p.since, hooks: in.hooks, mounted: in.git}
+		c.walk(in.path, "") // of a bare repository too
+		for _, dir := range in.git {
+			if !strings.HasPrefix(dir, in.path+"/") {
+				c.walk(dir, ".git")
+			}
+		}
+		if c.entries >= mostEntries {
+			c.found = append(c.found, in.path+": too many files to look at all of them")
+		}
+		found = append(found, c.found...)
 	}
-	if c.entries >= mostEntries {
-		c.found = append(c.found, p.project.path+": too many files to look at all of them")
-	}
-	return c.found
+	return found
 }
 
 type comparison struct {

@@ -107,8 +107,8 @@ func (c *call) follow(ctx context.Context, l *Local, p *plan, v *vigil, files *l
 	_ = files.in.Close() // whatever of it was not read stays unread
 	work.Wait()
 	touched := v.end()
+	c.result.Changed = p.changed()
 	if p.writable {
-		c.result.Changed = p.changed()
 		c.result.Settings = p.settle(touched)
 	}
 	if stoppedByUs {

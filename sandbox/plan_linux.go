@@ -29,6 +29,7 @@ type plan struct {
 	spec    frame.Spec
 	who     identity
 	project *project
+	beside  []*project
 	since   time.Time // what changed from then on, the job may have changed
 
 	writable bool // the project
@@ -55,7 +56,7 @@ func prepare(job core.Job, scratch string) (*plan, error) {
 	if job.Profile == core.JobTool {
 		p.spec.Data = job.Limits.Memory
 	}
-	if p.who.uid == 0 && len(job.Mounts) == 0 && job.Project == nil {
+	if p.who.uid == 0 && len(job.Mounts) == 0 && job.Project == nil && len(job.Beside) == 0 {
 		p.who = identity{nobodyOfOurs, nobodyOfOurs}
 	}
 	if err := p.mounts(job.Mounts); err != nil {
@@ -69,6 +70,9 @@ func prepare(job core.Job, scratch string) (*plan, error) {
 		p.writable = job.Project.Writable
 		p.spec.Binds = append(p.spec.Binds, p.project.binds...)
 		p.covered = append(p.covered, p.project.covered()...)
+	}
+	if err := p.openBeside(job.Beside); err != nil {
+		return nil, err
 	}
 	if p.spec.Dir == "" {
 		p.spec.Dir = core.SandboxHome
@@ -106,6 +110,28 @@ func (p *plan) mounts(mounts []core.JobMount) error {
 			p.spec.Binds = append(p.spec.Binds, frame.Bind{Target: filepath.Join(target, name), Masked: true})
 			p.covered = append(p.covered, covered{source, filepath.Join(source, name)})
 		}
+	}
+	return nil
+}
+
+// openBeside opens what a person opened beside the project. They said yes to these very folders, so that no link is followed.
+func (p *plan) openBeside(folders []core.JobProject) error {
+	for i := range folders {
+		real, err := resolve(folders[i].Path)
+		if err != nil {
+			return err
+		}
+		if real != filepath.Clean(folders[i].Path) {
+			return core.E(core.Forbidden, "%s leads through a link by now, to another folder than was opened", folders[i].Path).
+				WithHint("/add-dir opens it anew")
+		}
+		opened, err := openProject(&folders[i])
+		if err != nil {
+			return err
+		}
+		p.beside = append(p.beside, opened)
+		p.covered = append(p.covered, opened.covered()...)
+		p.spec.Binds = append(p.spec.Binds, opened.binds...)
 	}
 	return nil
 }

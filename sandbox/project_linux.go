@@ -20,6 +20,8 @@ type project struct {
 	configs []string // git configurations that a job may change a copy of
 	hooks   string   // where git's configuration says that hooks are, in the project; may be empty
 	binds   []frame.Bind
+
+	writable bool
 }
 
 // guarded are what git in a folder of its own would run or follow. Existing ones are read-only inside. In remotes and branches,
@@ -41,7 +43,7 @@ func openProject(j *core.JobProject) (*project, error) {
 	if info, err := os.Stat(path); err != nil || !info.IsDir() {
 		return nil, core.E(core.Invalid, "the project %s is no folder", j.Path)
 	}
-	p := &project{path: path}
+	p := &project{path: path, writable: j.Writable}
 	p.add(path, j.Writable)
 	for _, name := range j.Fixed { // before all others, which would be covered
 		p.fix(filepath.Join(path, name), j.Writable)

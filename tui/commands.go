@@ -66,6 +66,12 @@ func commands() []command {
 			run: func(m *Model, _ string) tea.Cmd { return trustPanel{m.ui, m.backend, m.trust.decided}.open() },
 		},
 		{
+			name: "add-dir", args: "[dir]", help: "open a further folder, or see which are open",
+			run: func(m *Model, arg string) tea.Cmd {
+				return dirPanel{permissionPanel{m.ui, m.conv, m.backend, m.opts.Who.Folder, m.now}}.run(arg)
+			},
+		},
+		{
 			name: "permissions", help: "what agents may do: see and change the rules, and what decided the last calls",
 			run: func(m *Model, _ string) tea.Cmd {
 				return permissionPanel{m.ui, m.conv, m.backend, m.opts.Who.Folder, m.now}.open()

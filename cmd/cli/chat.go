@@ -32,6 +32,7 @@ type chatFlags struct {
 	input        string
 	mode         string
 	allow, deny  []string
+	dirs         []string
 	images       []string
 	json         bool
 	noStart      bool
@@ -59,6 +60,7 @@ func chatFlagSet(f *chatFlags) *pflag.FlagSet {
 	fs.StringVar(&f.mode, "permission-mode", "", "what the agent may do without asking: `ask|edits|plan|all`")
 	fs.StringArrayVar(&f.allow, "allow", nil, "a `RULE` of permission for this session, like 'shell(go test *)'; may be repeated")
 	fs.StringArrayVar(&f.deny, "deny", nil, "a `RULE` that forbids, for this session; may be repeated")
+	fs.StringArrayVar(&f.dirs, "add-dir", nil, "a further folder `PATH` to read in this session, PATH:rw to change; may be repeated")
 	fs.StringArrayVar(&f.images, "image", nil, "with -p: send this image `FILE` (PNG, JPEG, GIF, WebP) too; may be repeated")
 	fs.IntVar(&f.maxSteps, "max-steps", 0, "with -p: model calls that the run may take")
 	fs.DurationVar(&f.timeout, "timeout", 0, "with -p: how long it may take, like 90s or 5m")
@@ -110,6 +112,8 @@ func (f *chatFlags) check(fs *pflag.FlagSet) error {
 		return invalid("with --input-format stream-json the messages come on standard input, not on the command line")
 	case fs.Changed("permission-mode") && !slices.Contains(modes(), f.mode):
 		return invalid("--permission-mode %q is not known", clip(f.mode, 40)).withHint("ask, edits, plan or all")
+	case slices.ContainsFunc(f.dirs, func(dir string) bool { return strings.TrimSuffix(dir, ":rw") == "" }):
+		return invalid("--add-dir names no folder").withHint("--add-dir ../library, or ../library:rw for one to change")
 	case f.newAgent && f.agent != "":
 		return invalid("--new makes an agent, --agent names one: they exclude each other")
 	case f.newAgent && f.conversation != "" && f.conversation != api.OpenNew:
@@ -143,9 +147,19 @@ func modes() []string { return []string{"ask", "edits", "plan", "all"} }
 // configured one.
 func (f *chatFlags) who(kind string, l *config.Settings, open *api.Open) api.Client {
 	c := who(kind, l, open)
-	c.Mode, c.Allow, c.Deny = cmp.Or(f.mode, l.Mode), f.allow, f.deny
+	c.Mode, c.Allow, c.Deny = cmp.Or(f.mode, l.Mode), slices.Concat(f.allow, f.dirRules()), f.deny
 	c.Unattended = f.print && f.input != formatStream
 	return c
+}
+
+// dirRules are the rules that open the folders of --add-dir, as they lie now: what is a link later is no such folder any more.
+func (f *chatFlags) dirRules() []string {
+	var rules []string
+	for _, text := range f.dirs {
+		path, writable := api.WantedDir(text)
+		rules = append(rules, api.DirRule(client.RealFolder(path, ""), writable))
+	}
+	return rules
 }
 
 // open is what to ask the daemon to open.

@@ -128,7 +128,7 @@ func (t *turn) callOne(ctx context.Context, p *pendingCall, env core.ToolEnv) (e
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	env.Call, env.Workspace.Paths, env.Workspace.Hosts = p.call.ID, p.paths, p.hosts
+	env.Call, env.Workspace.Paths, env.Workspace.Dirs, env.Workspace.Hosts = p.call.ID, p.paths, p.dirs, p.hosts
 	if err := t.e.equip(ctx, p, &env); err != nil {
 		p.result = core.ToolError("Error executing function " + p.call.Name + ": secrets that the tool would get can't be opened: " +
 			err.Error() + ". " + core.HintOf(err))

@@ -27,7 +27,8 @@ type pendingCall struct {
 	halt     string           // why a hook ends the turn with it; empty: none does
 	note     string           // what the model must know beside the result
 	paths    core.PathRules   // what it may do with files that it comes across
-	hosts    core.HostRules   // which hosts it may reach; nil: none
+	dirs     []core.WorkspaceDir
+	hosts    core.HostRules // which hosts it may reach; nil: none
 	result   core.ToolResult
 	images   []core.Image    // that the result shows
 	brings   []*core.Message // what enters behind its return

@@ -37,9 +37,13 @@ func stagePermission(g *gate, p *pendingCall) verdict {
 	if g.permissions != nil {
 		at.Home = g.permissions.Home()
 	}
-	set, err := g.written(at.Root)
+	set, err := written(g.permissions, g.client)
 	if p.inFolder() {
-		p.paths = set.Paths(call, at)
+		within := at
+		if dir, needs := set.Opens(call, at); needs { // whoever lets the call pass opens it for this once
+			within.Dirs = append(within.Dirs, dir)
+		}
+		p.paths, p.dirs = set.Paths(call, within), append(set.Dirs(at), within.Dirs...)
 	}
 	switch {
 	case err != nil:
@@ -73,12 +77,12 @@ func stagePermission(g *gate, p *pendingCall) verdict {
 	return verdict{}
 }
 
-// written returns the rules that count for the run: what people wrote, and what the session was given.
-func (g *gate) written(folder string) (set permission.Set, err error) {
-	if g.permissions != nil {
-		set, err = g.permissions.Rules(folder)
+// written returns the rules that count for a run of a client: what people wrote, and what the session was given.
+func written(permissions Permissions, client core.Client) (set permission.Set, err error) {
+	if permissions != nil {
+		set, err = permissions.Rules(client.Workspace)
 	}
-	own := permission.List{Allow: g.client.Rules.Allow, Deny: g.client.Rules.Deny}
+	own := permission.List{Allow: client.Rules.Allow, Deny: client.Rules.Deny}
 	session, wrong := permission.ParseList(own, permission.FromSession)
 	return slices.Concat(set, session), errors.Join(err, wrong)
 }

@@ -277,6 +277,7 @@ func (t *turn) readyInput(ctx context.Context) error {
 		return err
 	}
 	t.win.offerSkills()
+	t.offerFolders()
 	if record := t.e.recall.record(ctx, &t.win, t.archive); record != nil {
 		t.win.input = append(t.win.input, record)
 		t.emit(core.Event{Body: Recalled(record)})

@@ -104,6 +104,25 @@ func Skills(skills []core.Skill) string {
 	return b.String()
 }
 
+// Folders returns the record that lists the folders which a person opened beside the open one; with none it revokes an earlier
+// list.
+func Folders(dirs []core.WorkspaceDir) string {
+	if len(dirs) == 0 {
+		return "No folder is open beside the open one any more."
+	}
+	var b strings.Builder
+	b.WriteString("The person opened these folders beside the open one, in place of any before. Name what is in them by its absolute " +
+		"path.\n")
+	for _, d := range dirs {
+		may := "to read"
+		if d.Writable {
+			may = "to read and to change"
+		}
+		fmt.Fprintf(&b, "%s (%s)\n", oneLine(d.Path), may)
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
 // Marker returns the record that replaces messages that left a window.
 func Marker(total int) string {
 	if total == 1 {

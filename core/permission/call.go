@@ -45,6 +45,7 @@ type Place struct {
 	Dir  string // the folder in it where shell lines begin; empty: Root
 	Home string // the person's home folder
 	Real func(path string) string
+	Dirs []core.WorkspaceDir // open beside the workspace; those of rules are added
 }
 
 func (p Place) real(path string) string {
@@ -74,6 +75,8 @@ type part struct {
 	free  bool     // a command that only reads
 	offer string   // the rule that would allow it, and what is like it, from now on
 	exact string   // the rule that would allow it alone
+	shut  bool     // a file of a call, in no folder that is open, or not to be changed there
+	opens string   // the rule that would open the folder it is in; empty: none would
 }
 
 // parts takes a call apart.
@@ -82,7 +85,10 @@ func (c *Call) parts(at Place) []part {
 	case DoesRead, DoesWrite:
 		var parts []part
 		for _, path := range c.Paths {
-			parts = append(parts, at.file(c.Does, path))
+			f := at.file(c.Does, path)
+			open, writable := at.open(path)
+			f.shut = at.Root != "" && (!open || c.Does == DoesWrite && !writable)
+			parts = append(parts, f)
 		}
 		if len(parts) == 0 {
 			parts = append(parts, part{what: string(c.Does), does: c.Does, doubt: "it doesn't say which file"})
@@ -112,6 +118,9 @@ func (p Place) file(does Does, path string) part {
 	if p.Root == "" || !inside || rest == "" {
 		f.exact = rule(does, escape(path))
 		f.offer = f.exact
+		if d, ok := p.dir(path); ok && d.Path != path {
+			f.offer = rule(does, escape(filepath.Dir(path))+"/**")
+		}
 		return f
 	}
 	f.what = fmt.Sprintf("%s %s", does, rest)
@@ -126,6 +135,9 @@ func (p Place) file(does Does, path string) part {
 // shell makes the parts of a shell line: its simple commands, and the files that it redirects to.
 func (c *Call) shell(at Place) []part {
 	folder := shellline.Folder{Root: at.Root, Dir: at.Dir}
+	for _, d := range at.Dirs {
+		folder.Beside = append(folder.Beside, d.Path)
+	}
 	if folder.Dir == "" {
 		folder.Dir = at.Root
 	}
@@ -202,6 +214,11 @@ func rule(does Does, pattern string) string { return string(does) + "(" + patter
 // escape writes a text as the pattern that stands for it alone.
 func escape(text string) string {
 	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`).Replace(text)
+}
+
+// unescape returns the text that an escaped pattern stands for.
+func unescape(pattern string) string {
+	return strings.NewReplacer(`\\`, `\`, `\*`, "*", `\?`, "?").Replace(pattern)
 }
 
 // argument returns an argument's value as text; ok is false if there is none that a rule can name.

@@ -51,11 +51,15 @@ var guarded = sync.OnceValue(func() Set {
 
 // Judge decides about a call.
 func (s Set) Judge(c Call, at Place) Verdict {
+	at = s.opened(at)
 	var worst Verdict
 	var asked []part
 	var reasons []string
 	unwritten := true // whether only the mode or Loci asks
 	for _, p := range c.parts(at) {
+		if p.shut {
+			s.offerDir(&p, at)
+		}
 		v, byRule := s.part(&c, &p, at)
 		if v.By == "" {
 			v.By = "the mode " + string(cmp.Or(at.Mode, core.ModeStandard))
@@ -87,11 +91,13 @@ func (s Set) Judge(c Call, at Place) Verdict {
 func offers(asked []part) []string {
 	var rules []string
 	for _, p := range asked {
-		if p.offer == "" || p.doubt != "" {
+		if p.offer == "" || p.doubt != "" || p.shut && p.opens == "" {
 			return nil
 		}
-		if !slices.Contains(rules, p.offer) {
-			rules = append(rules, p.offer)
+		for _, offer := range []string{p.opens, p.offer} {
+			if offer != "" && !slices.Contains(rules, offer) {
+				rules = append(rules, offer)
+			}
 		}
 	}
 	return rules
@@ -124,8 +130,11 @@ func (s Set) part(c *Call, p *part, at Place) (v Verdict, byRule bool) {
 		return decided(Ask, p, r), true
 	}
 	guard := guarded().first(Ask, c, p, at)
-	if r := s.allowing(c, p, guard, at); r != nil {
+	if r := s.allowing(c, p, guard, at); r != nil && (!p.shut || !r.bare) { // to allow every file opens no folder
 		return decided(Allow, p, r), true
+	}
+	if p.shut && at.Mode == core.ModeAll {
+		return said(Deny, "%s, and the mode all opens none.", p.whyShut(at)), false
 	}
 	if at.Mode == core.ModeAll {
 		return said(Allow, "The mode all asks nothing."), false
@@ -180,12 +189,13 @@ func (p *part) byMode(at Place) Verdict {
 		return said(Deny, "No rule allows to %s, and in the mode standard nobody is asked. A person opens the host: %s.",
 			p.what, at.grant(p.host))
 	}
+	if standard && p.shut {
+		return said(Deny, "%s.", p.whyShut(at))
+	}
 	if standard {
 		return said(Allow, "No rule asks.")
 	}
-	_, inside := under(at.Root, p.path)
-	_, stays := under(at.resolved().Root, p.real)
-	inside = inside && stays && at.Root != ""
+	inside := at.holds(p, p.does == DoesWrite)
 	switch {
 	case p.does == DoesRemember:
 		return said(Allow, "It only touches the agent's own memory.")
@@ -197,6 +207,9 @@ func (p *part) byMode(at Place) Verdict {
 		return said(Allow, "It reads inside of the folder.")
 	case p.does == DoesWrite && inside && at.Mode == core.ModeEdits:
 		return said(Allow, "The mode edits allows to change files of the folder.")
+	}
+	if p.shut {
+		return said(Ask, "%s.", p.whyShut(at))
 	}
 	return said(Ask, "The mode %s asks before it may %s.", at.Mode, p.what)
 }

@@ -12,6 +12,7 @@ import (
 // that Judge goes by. What a rule forbids is closed for good. What one asks about is closed until a line names the file:
 // such a line was allowed by a person or by a rule, or it would not run.
 func (s Set) Paths(c Call, at Place) core.PathRules {
+	at = s.opened(at)
 	l := &linePaths{at: at, real: at.resolved(), files: c.named(at)}
 	rules := slices.Clone(s)
 	if at.Mode == core.ModeAll {
@@ -78,7 +79,7 @@ type linePaths struct {
 
 // Of implements core.PathRules. Loci's own names count in the open folder only: what else a line sees are programs.
 func (l *linePaths) Of(folder string) core.FolderRules {
-	open := folder == l.real.Root
+	open := folder == l.real.Root || slices.ContainsFunc(l.at.Dirs, func(d core.WorkspaceDir) bool { return d.Path == folder })
 	f := &folderPaths{line: l, path: folder, names: &nameRules{exact: map[string][]*Rule{}}}
 	for _, r := range l.rules {
 		if !open && (r.Source == FromLoci || r.name == string(DoesWrite)) {

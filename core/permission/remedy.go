@@ -16,7 +16,7 @@ type Remedy struct {
 // Remedy returns the narrowest remedy for a call about which a verdict asks: the rules on offer, else the rule for all that
 // is of its kind, else the mode that asks nothing. Each was tried.
 func (s Set) Remedy(c Call, at Place, v Verdict) Remedy {
-	for _, rules := range [][]string{v.Always, {string(c.Does)}} {
+	for _, rules := range [][]string{v.Always, {string(c.Does)}, append(slices.Clip(v.Always), string(c.Does))} {
 		allowed, err := ParseList(List{Allow: rules}, FromSession)
 		if err == nil && len(rules) > 0 && slices.Concat(s, allowed).Judge(c, at).Effect == Allow {
 			return Remedy{Rules: rules}
@@ -32,6 +32,10 @@ func (s Set) Remedy(c Call, at Place, v Verdict) Remedy {
 func (r Remedy) Flags() []string {
 	var flags []string
 	for _, rule := range r.Rules {
+		if path, opens := strings.CutPrefix(strings.TrimSuffix(rule, ")"), openingDir+"("); opens {
+			flags = append(flags, "--add-dir "+quote(unescape(path)))
+			continue
+		}
 		flags = append(flags, "--allow "+quote(rule))
 	}
 	if r.Mode != "" {

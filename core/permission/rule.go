@@ -54,6 +54,7 @@ type Rule struct {
 	path     pathPattern
 	text     segment // a host, a server's tool, or the value of an argument
 	argument string  // whose value is meant
+	writable bool    // of a folder: to change it
 }
 
 // Parse reads a rule. The error says what is wrong with it.
@@ -73,6 +74,9 @@ func Parse(effect Effect, text string, source Source) (Rule, error) {
 	r.name, r.bare = name, true
 	if name != "*" && !core.LegalToolName(name) {
 		return wrong("%q can't be the name of a tool", name)
+	}
+	if name == openingDir && (effect == Ask || effect == Allow && !brackets) {
+		return wrong("it allows or denies to open a folder, as in %s(/data) or %s(/data%s)", name, name, writableMark)
 	}
 	if !brackets {
 		return r, nil
@@ -100,6 +104,8 @@ func (r *Rule) read(pattern string) (err error) {
 		r.path, err = parsePath(pattern)
 	case string(DoesFetch):
 		r.text, err = parseHost(pattern)
+	case openingDir:
+		err = r.readDir(pattern)
 	case string(DoesMCP):
 		if !strings.Contains(pattern, "/") && pattern != "*" {
 			pattern += "/*"

@@ -25,6 +25,8 @@ const (
 type Folder struct {
 	Root string // the workspace, an absolute path
 	Dir  string // the folder in it where the line begins
+
+	Beside []string // folders that are open beside the workspace, absolute paths
 }
 
 // Line is a shell line, taken apart.

@@ -2,6 +2,7 @@ package shellline
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -132,7 +133,8 @@ func (w *walk) outside(word string) bool {
 	} else if hasDots(word) {
 		return true
 	}
-	return !Inside(w.at.Root, w.path(word))
+	path := w.path(word)
+	return !Inside(w.at.Root, path) && !slices.ContainsFunc(w.at.Beside, func(dir string) bool { return Inside(dir, path) })
 }
 
 // hasDots reports whether ".." is an element of the path.

@@ -1,5 +1,7 @@
 package api
 
+import "strings"
+
 // Paths of the rules of permission.
 const (
 	PathPermissions      = "/loci/v1/permissions"
@@ -92,3 +94,30 @@ type PermissionVerdict struct {
 	Hidden   []string `json:"hidden,omitempty"`    // it can't read these
 	ReadOnly []string `json:"read_only,omitempty"` // it can't change these
 }
+
+// What a rule that opens a folder beside the workspace looks like.
+const (
+	dirRule      = "add_dir("
+	dirWritable  = ":rw"
+	dirRuleClose = ")"
+)
+
+// DirRule is the rule that opens a folder, by its absolute path, to read, or to change what is in it as well.
+func DirRule(path string, writable bool) string {
+	rule := dirRule + strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`).Replace(path)
+	if writable {
+		rule += dirWritable
+	}
+	return rule + dirRuleClose
+}
+
+// DirOf reads a rule that opens a folder; ok is false if it does something else.
+func DirOf(r PermissionRule) (path string, writable, ok bool) {
+	path, ok = strings.CutPrefix(r.Rule, dirRule)
+	path, writable = strings.CutSuffix(strings.TrimSuffix(path, dirRuleClose), dirWritable)
+	path = strings.NewReplacer(`\\`, `\`, `\*`, "*", `\?`, "?").Replace(path)
+	return path, writable, ok && r.Effect == EffectAllow
+}
+
+// WantedDir reads how a person names a folder to open: its path, and :rw behind it for one to change.
+func WantedDir(text string) (path string, writable bool) { return strings.CutSuffix(text, dirWritable) }

@@ -2,7 +2,10 @@ package client
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 
 	"loci/daemon/api"
 )
@@ -49,6 +52,26 @@ func (c *Client) renewRules(change func(who *api.Client)) {
 	who := *c.registered
 	change(&who)
 	c.registered = &who
+}
+
+// RealFolder is the absolute path of a folder that a person names, relative to where they are; empty: here. No link is in it, so
+// that it stays this very folder.
+func RealFolder(name, where string) string {
+	if rest, home := strings.CutPrefix(name, "~"); home && (rest == "" || rest[0] == '/') {
+		if dir, err := os.UserHomeDir(); err == nil {
+			name = filepath.Join(dir, rest)
+		}
+	}
+	if !filepath.IsAbs(name) && where != "" {
+		name = filepath.Join(where, name)
+	}
+	if path, err := filepath.Abs(name); err == nil {
+		name = path
+	}
+	if real, err := filepath.EvalSymlinks(name); err == nil {
+		return real
+	}
+	return name
 }
 
 // Decisions says what decided the last calls of a conversation.

@@ -66,12 +66,40 @@ func (s *Server) listPermissions(ctx context.Context, in *api.ListPermissions) (
 	return answer(out, errors.Join(err, wrong))
 }
 
+// checkDirs refuses rules that would open folders which can't be, in a workspace or, if that is empty, in any.
+func (s *Server) checkDirs(folder string, allow ...string) error {
+	parts, _ := s.now()
+	rules, err := permission.ParseList(permission.List{Allow: allow}, permission.FromSession)
+	if err != nil || parts.Permissions == nil {
+		return nil //nolint:nilerr // whoever keeps them says what is wrong with them
+	}
+	written, _ := parts.Permissions.Rules(folder) // where a file can't be read, Loci's own rules are there
+	at := permission.Place{Root: folder, Home: parts.Permissions.Home(), Real: permission.Real}
+	for i := range rules {
+		if dir, ok := rules[i].OpensDir(at.Home); ok {
+			if err := written.CheckDir(dir, at); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 type addPermissionInput struct{ Body api.PermissionRule }
 
 func (s *Server) addPermission(ctx context.Context, in *addPermissionInput) (*body[any], error) {
 	files, err := s.permissions(ctx)
 	if err != nil {
 		return nil, err
+	}
+	if in.Body.Effect == api.EffectAllow {
+		folder := in.Body.Folder
+		if in.Body.Session {
+			folder = callOf(ctx).client.Workspace
+		}
+		if err := s.checkDirs(folder, in.Body.Rule); err != nil {
+			return nil, err
+		}
 	}
 	if in.Body.Session {
 		return answer[any](nil, s.addToSession(ctx, in.Body))

@@ -23,6 +23,9 @@ func (s *Server) registerClient(ctx context.Context, in *registerClientInput) (*
 	if err != nil {
 		return nil, err
 	}
+	if err := s.checkDirs(hello.Folder, hello.Rules.Allow...); err != nil {
+		return nil, err
+	}
 	clients := s.services().Clients
 	client, err := clients.Register(hello)
 	if err != nil {

@@ -25,7 +25,7 @@ const escaped = "ESCAPED"
 
 // Attempt is one way out. Its program finds the canaries in its variables: SECRET is a file of the machine, OUTSIDE its folder,
 // PID a process of the machine, SUPERVISOR the one that watches the job, PORT a server on loopback, UDP another, SOCKET and
-// ABSTRACT Unix sockets, MARK a word of its own. Meanwhile is done outside once it says READY.
+// ABSTRACT Unix sockets, MARK a word of its own, BESIDE a folder beside the project. Meanwhile is done outside once it says READY.
 type Attempt struct {
 	Class, Name string
 	Argv        []string
@@ -188,6 +188,7 @@ func newMachine(t *testing.T) *machine {
 	for name, text := range map[string]string{
 		filepath.Join(outside, "secret"): "canary\n", filepath.Join(m.project, ".env"): "canary\n",
 		filepath.Join(m.project, "file"): "text\n", filepath.Join(outside, "home/x"): "",
+		filepath.Join(dir, "beside/.env"): "canary\n", filepath.Join(dir, "beside/file"): "text\n",
 	} {
 		if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
 			t.Fatal(err)
@@ -207,12 +208,16 @@ func newMachine(t *testing.T) *machine {
 	})
 	m.env = []string{
 		"PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", "SECRET=" + filepath.Join(outside, "secret"), "OUTSIDE=" + outside,
-		"MARK=" + m.mark,
+		"MARK=" + m.mark, "BESIDE=" + filepath.Join(dir, "beside"),
 		"PID=" + strconv.Itoa(m.canary.Process.Pid), "PORT=" + m.listen(t, "tcp", "127.0.0.1:0"), "UDP=" + m.echo(t),
 		"SOCKET=" + m.listen(t, "unix", short(t)), "ABSTRACT=" + m.listen(t, "unix", "@loci-canary-"+m.mark),
 		"GIT_CONFIG_GLOBAL=/dev/null",
 	}
-	m.repository(t)
+	m.repository(t, m.project)
+	m.repository(t, filepath.Join(dir, "beside"))
+	if err := os.Symlink(outside, filepath.Join(dir, "beside/link")); err != nil {
+		t.Fatal(err)
+	}
 	return m
 }
 
@@ -227,18 +232,18 @@ func short(t *testing.T) string {
 	return filepath.Join(dir, "s")
 }
 
-// repository makes the project one of git's, with what git itself would leave there.
-func (m *machine) repository(t *testing.T) {
+// repository makes a folder one of git's, with what git itself would leave there.
+func (m *machine) repository(t *testing.T, dir string) {
 	t.Helper()
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Fatal("git is needed: a class of attempts is about it")
 	}
-	cmd := exec.CommandContext(t.Context(), "git", "init", "-q", m.project)
+	cmd := exec.CommandContext(t.Context(), "git", "init", "-q", dir)
 	cmd.Env = append([]string{"HOME=" + m.dir}, m.env...)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatal(err, string(out))
 	}
-	hook := filepath.Join(m.project, ".git/hooks/commit-msg")
+	hook := filepath.Join(dir, ".git/hooks/commit-msg")
 	if err := os.WriteFile(hook, []byte("#!/bin/sh\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -32,6 +32,10 @@ func (f *folder) document(name string) (*document, error) {
 	if err != nil {
 		return nil, err
 	}
+	if f.readOnly {
+		return nil, core.E(core.Invalid, "%s is open for reading only; a person opens it for writing with /add-dir %s --write",
+			clip(f.path, 200), clip(f.path, 200))
+	}
 	for part := range strings.SplitSeq(rel, "/") {
 		if strings.EqualFold(part, ".git") {
 			return nil, core.E(core.Invalid, "%q belongs to git itself, which these tools never change", clip(name, 200))

@@ -40,7 +40,7 @@ const (
 
 // EditFile is the tool edit.
 func EditFile(ctx context.Context, args EditArgs, env core.ToolEnv) (core.ToolResult, error) {
-	return within(ctx, env, func(ctx context.Context, f *folder) (core.ToolResult, error) { return f.edit(ctx, args) })
+	return within(ctx, env, args.Path, func(ctx context.Context, f *folder) (core.ToolResult, error) { return f.edit(ctx, args) })
 }
 
 func (f *folder) edit(ctx context.Context, args EditArgs) (core.ToolResult, error) {

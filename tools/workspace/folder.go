@@ -36,27 +36,34 @@ type folder struct {
 	path string // as the client named it
 	real string // without links
 	env  core.ToolEnv
+
+	beside   bool // it is not the workspace, but a folder that a person opened beside it
+	readOnly bool
 }
 
 // noFolder is what every tool answers in a run without a workspace.
 const noFolder = "No folder is open in this conversation, so there are no files to work with. A person opens one by starting " +
 	"`loci` in it; tell them if you need one."
 
-// within calls fn in the workspace of the run.
+// within calls fn in the workspace of the run, or in the folder beside it that a name from a model means.
 func within(
-	ctx context.Context, env core.ToolEnv, fn func(ctx context.Context, f *folder) (core.ToolResult, error),
+	ctx context.Context, env core.ToolEnv, name string, fn func(ctx context.Context, f *folder) (core.ToolResult, error),
 ) (core.ToolResult, error) {
 	if env.Workspace.Path == "" {
 		return core.ToolError(noFolder), nil
 	}
-	root, err := os.OpenRoot(env.Workspace.Path)
+	f := meant(env, name)
+	root, err := os.OpenRoot(f.path)
 	if err != nil {
-		return core.ToolError("The folder " + env.Workspace.Path + " cannot be opened: " + reason(err)), nil
+		return core.ToolError("The folder " + f.path + " cannot be opened: " + reason(err)), nil
 	}
 	defer func() { _ = root.Close() }()
-	f := &folder{root: root, path: env.Workspace.Path, env: env}
+	f.root = root
 	if f.real, err = filepath.EvalSymlinks(f.path); err != nil {
 		f.real = f.path
+	}
+	if f.beside && !f.still() {
+		return core.ToolError("The folder " + f.path + " is another one than the person opened: it leads through a link now."), nil
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, maxTime, errSlow)
 	defer cancel()
@@ -65,6 +72,46 @@ func within(
 		return core.ToolResult{}, core.E(core.Invalid, "it took longer than %s; name a smaller folder or a narrower pattern", maxTime)
 	}
 	return result, err
+}
+
+// meant is the folder that a name is in.
+func meant(env core.ToolEnv, name string) *folder {
+	w := env.Workspace
+	f := &folder{path: w.Path, env: env}
+	local := filepath.FromSlash(name)
+	if !filepath.IsAbs(local) {
+		local = filepath.Join(w.Path, local)
+	}
+	if _, inside := below(w.Path, local); inside {
+		return f
+	}
+	if _, inside := below(realPath(w.Path), local); inside {
+		return f
+	}
+	for _, d := range w.Dirs {
+		if _, inside := below(d.Path, local); inside && (!f.beside || len(d.Path) > len(f.path)) {
+			f.path, f.beside, f.readOnly = d.Path, true, !d.Writable
+		}
+	}
+	return f
+}
+
+// still reports whether the folder is what stands at its path, and no link leads there: somebody may have put one in its place.
+func (f *folder) still() bool {
+	opened, err := f.root.Stat(".")
+	if err != nil {
+		return false
+	}
+	there, err := os.Lstat(f.path)
+	return err == nil && os.SameFile(opened, there) && realPath(f.path) == filepath.Clean(f.path)
+}
+
+// shown is how a path of the folder is told to a model: one that the model can name again.
+func (f *folder) shown(rel string) string {
+	if f.beside {
+		return f.absolute(rel)
+	}
+	return rel
 }
 
 var errSlow = core.E(core.Timeout, "the call took too long")
@@ -106,13 +153,15 @@ func (f *folder) inside(name string) (string, error) {
 			rel, ok = below(f.real, local)
 		}
 		if !ok {
-			return "", core.E(core.Invalid, "%q is outside of the open folder %s; name a path in it", clip(name, 200), clip(f.path, 200))
+			return "", core.E(core.Invalid, "%q is outside of the open folder %s; name a path in it, or ask the person to open another "+
+				"folder with /add-dir", clip(name, 200), clip(f.path, 200))
 		}
 		local = rel
 	}
 	local = filepath.Clean(local)
 	if !filepath.IsLocal(local) {
-		return "", core.E(core.Invalid, "%q leads out of the open folder %s; name a path in it", clip(name, 200), clip(f.path, 200))
+		return "", core.E(core.Invalid, "%q leads out of the open folder %s; name a path in it, or ask the person to open another folder "+
+			"with /add-dir", clip(name, 200), clip(f.path, 200))
 	}
 	return filepath.ToSlash(local), nil
 }
@@ -124,6 +173,9 @@ func below(dir, name string) (string, bool) {
 
 // resolve is inside, with the links on the way followed as far as they stay in the folder. What is not there yet is as named.
 func (f *folder) resolve(name string) (string, error) {
+	if f.beside && !filepath.IsAbs(filepath.FromSlash(name)) { // what a model names begins in the workspace
+		name = filepath.Join(f.env.Workspace.Path, filepath.FromSlash(name))
+	}
 	rel, err := f.inside(name)
 	if err != nil {
 		return "", err
@@ -246,7 +298,7 @@ func (f *folder) alike(rel string) string {
 	for _, e := range entries {
 		if have := strings.ToLower(e.Name()); len(names) < 5 && want != "" && (strings.Contains(have, want) ||
 			strings.Contains(want, strings.TrimSuffix(have, path.Ext(have))) && path.Ext(have) != "") {
-			names = append(names, path.Join(dir, e.Name()))
+			names = append(names, f.shown(path.Join(dir, e.Name())))
 		}
 	}
 	if len(names) == 0 {

@@ -3,6 +3,7 @@ package workspace
 import (
 	"context"
 	"io/fs"
+	"path/filepath"
 	"strings"
 
 	"loci/core"
@@ -21,7 +22,15 @@ type GlobArgs struct {
 
 // Glob is the tool glob.
 func Glob(ctx context.Context, args GlobArgs, env core.ToolEnv) (core.ToolResult, error) {
-	return within(ctx, env, func(ctx context.Context, f *folder) (core.ToolResult, error) { return f.glob(ctx, args) })
+	return within(ctx, env, args.begins(), func(ctx context.Context, f *folder) (core.ToolResult, error) { return f.glob(ctx, args) })
+}
+
+// begins is what says which folder is meant: a pattern can, too.
+func (a *GlobArgs) begins() string {
+	if a.Path == "" && filepath.IsAbs(a.Pattern) {
+		return a.Pattern
+	}
+	return a.Path
 }
 
 func (f *folder) glob(ctx context.Context, args GlobArgs) (core.ToolResult, error) {
@@ -42,7 +51,7 @@ func (f *folder) glob(ctx context.Context, args GlobArgs) (core.ToolResult, erro
 	var rows []string
 	full, err := f.walk(ctx, from, maxDepth, func(rel string, entry fs.DirEntry, _ bool) bool {
 		if !entry.IsDir() && (wanted(rel) || from != "." && wanted(strings.TrimPrefix(rel, from+"/"))) {
-			rows = append(rows, rel)
+			rows = append(rows, f.shown(rel))
 		}
 		return true
 	})

@@ -45,7 +45,7 @@ const (
 
 // Grep is the tool grep.
 func Grep(ctx context.Context, args GrepArgs, env core.ToolEnv) (core.ToolResult, error) {
-	return within(ctx, env, func(ctx context.Context, f *folder) (core.ToolResult, error) { return f.grep(ctx, args) })
+	return within(ctx, env, args.Path, func(ctx context.Context, f *folder) (core.ToolResult, error) { return f.grep(ctx, args) })
 }
 
 // search is one grep under way.
@@ -325,7 +325,7 @@ func (s *search) add(rel string, m *fileMatches) {
 			continue
 		}
 		if last == 0 {
-			s.b.WriteString(rel + "\n")
+			s.b.WriteString(s.f.shown(rel) + "\n")
 		}
 		s.shown++
 		last = s.show(m, at, number, last)

@@ -19,7 +19,7 @@ type ListArgs struct {
 
 // List is the tool list.
 func List(ctx context.Context, args ListArgs, env core.ToolEnv) (core.ToolResult, error) {
-	return within(ctx, env, func(ctx context.Context, f *folder) (core.ToolResult, error) { return f.list(ctx, args) })
+	return within(ctx, env, args.Path, func(ctx context.Context, f *folder) (core.ToolResult, error) { return f.list(ctx, args) })
 }
 
 func (f *folder) list(ctx context.Context, args ListArgs) (core.ToolResult, error) {

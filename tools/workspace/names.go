@@ -13,7 +13,7 @@ const maxNames = 100_000
 // Names lists the files of a folder by their paths in it, as glob finds them, for a person who names one.
 func Names(ctx context.Context, dir string) (names []string, partial bool, err error) {
 	env := core.ToolEnv{Workspace: core.WorkspaceEnv{Path: dir}}
-	result, err := within(ctx, env, func(ctx context.Context, f *folder) (core.ToolResult, error) {
+	result, err := within(ctx, env, "", func(ctx context.Context, f *folder) (core.ToolResult, error) {
 		full, err := f.walk(ctx, ".", maxDepth, func(rel string, entry fs.DirEntry, _ bool) bool {
 			if !entry.IsDir() {
 				names = append(names, rel)

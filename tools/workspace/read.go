@@ -34,7 +34,7 @@ const (
 
 // Read is the tool read.
 func Read(ctx context.Context, args ReadArgs, env core.ToolEnv) (core.ToolResult, error) {
-	return within(ctx, env, func(ctx context.Context, f *folder) (core.ToolResult, error) { return f.read(ctx, args) })
+	return within(ctx, env, args.Path, func(ctx context.Context, f *folder) (core.ToolResult, error) { return f.read(ctx, args) })
 }
 
 func (f *folder) read(ctx context.Context, args ReadArgs) (core.ToolResult, error) {

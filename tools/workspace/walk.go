@@ -229,7 +229,7 @@ func (f *folder) entries(rel string) ([]fs.DirEntry, error) {
 // start resolves where a search begins, which is the workspace if nothing is named.
 func (f *folder) start(name string) (rel string, isFile bool, err error) {
 	if name == "" {
-		name = "."
+		name = f.path
 	}
 	if rel, err = f.resolve(name); err != nil {
 		return "", false, err

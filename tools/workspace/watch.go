@@ -17,7 +17,7 @@ import (
 // Bounds on what is noticed of shell lines.
 const (
 	maxLineChanges = 20_000 // of one line
-	maxTrees       = 2      // workspaces that are remembered
+	maxTrees       = 4      // workspaces that are remembered
 	maxHopeless    = 10 * time.Minute
 )
 

@@ -19,7 +19,7 @@ type WriteArgs struct {
 
 // Write is the tool write.
 func Write(ctx context.Context, args WriteArgs, env core.ToolEnv) (core.ToolResult, error) {
-	return within(ctx, env, func(ctx context.Context, f *folder) (core.ToolResult, error) { return f.write(ctx, args) })
+	return within(ctx, env, args.Path, func(ctx context.Context, f *folder) (core.ToolResult, error) { return f.write(ctx, args) })
 }
 
 func (f *folder) write(ctx context.Context, args WriteArgs) (core.ToolResult, error) {

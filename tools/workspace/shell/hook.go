@@ -23,7 +23,7 @@ func (s *Shell) Hook(ctx context.Context, w core.WorkspaceEnv, command string, i
 	defer p.close()
 	return s.cfg.Sandbox.Run(ctx, core.Job{
 		Profile: core.JobShell, Argv: []string{"sh", "-c", command}, Dir: p.real, Stdin: input,
-		Mounts: p.mounts, Project: p.project(w.Mode),
+		Mounts: p.mounts, Project: p.project(w.Mode), Beside: p.beside,
 		Env:    append(p.env, "CLAUDE_PROJECT_DIR="+p.real, "LOCI_PROJECT_DIR="+p.real),
 		Limits: core.JobLimits{Wall: limit, Output: mostHook},
 	})

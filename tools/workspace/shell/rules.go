@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"loci/core"
@@ -79,8 +80,8 @@ func pattern(paths []string) string {
 // closedTo says what was closed to a line, so that nobody takes it for missing or empty.
 func (p *place) closedTo() string {
 	var parts []string
-	if len(p.closed.Hidden) > 0 {
-		parts = append(parts, "to read: "+few(p.closed.Hidden))
+	if hidden := slices.Concat(p.closed.Hidden, p.shut); len(hidden) > 0 {
+		parts = append(parts, "to read: "+few(hidden))
 	}
 	if p.closed.AllReadOnly {
 		parts = append(parts, "to change: everything")

@@ -112,13 +112,13 @@ func (s *Shell) line(
 ) (core.ToolResult, error) {
 	project := p.project(env.Workspace.Mode)
 	told := func(context.Context) string { return "" }
-	if s.cfg.Watch != nil && project.Writable && !onlyReads(p, args.Command) {
-		told = s.cfg.Watch(ctx, env, p.masked, out.from.hosts)
+	if s.cfg.Watch != nil && !p.onlyReads(args.Command) {
+		told = s.watch(ctx, p, env, project.Writable, out.from.hosts)
 	}
 	result, err := s.cfg.Sandbox.Run(ctx, core.Job{
 		Profile: core.JobShell, Argv: []string{"bash", "--noprofile", "--norc", "-c", p.frame(), "bash", args.Command},
 		Dir: filepath.Join(p.real, p.dir), Env: p.env, Mounts: p.mounts, Limits: core.JobLimits{Wall: jobs.MaxBehind}, Live: out,
-		Project: project, Network: network(env.Workspace.Hosts, l, out.from),
+		Project: project, Beside: p.beside, Network: network(env.Workspace.Hosts, l, out.from),
 	})
 	lost := told(ctx)
 	if core.KindOf(err) == core.NotFound && !hasBash() {
@@ -135,8 +135,12 @@ func (s *Shell) line(
 }
 
 // onlyReads reports whether a line changes nothing.
-func onlyReads(p *place, text string) bool {
-	return shellline.Parse(text, shellline.Folder{Root: p.named, Dir: filepath.Join(p.named, p.dir)}).Free()
+func (p *place) onlyReads(text string) bool {
+	at := shellline.Folder{Root: p.named, Dir: filepath.Join(p.named, p.dir)}
+	for _, b := range p.beside {
+		at.Beside = append(at.Beside, b.Path)
+	}
+	return shellline.Parse(text, at).Free()
 }
 
 // behind is what the model reads of a line that goes on in the background.
@@ -190,6 +194,8 @@ type place struct {
 	mounts      []core.JobMount
 	masked      []string    // of ours
 	closed      masks.Masks // by rules of permission
+	beside      []core.JobProject
+	shut        []string // of what is beside, absolute: closed to read
 	cache       *os.Root
 	end         string // a file of the cache folder in which bash notes where the line ended
 	git         string // another one: git's configuration of the account
@@ -210,11 +216,14 @@ func (s *Shell) open(ctx context.Context, w core.WorkspaceEnv) (*place, error) {
 		return nil, err
 	}
 	s.equip(p)
-	if err := s.equipGit(p); err != nil {
-		p.close()
-		return nil, err
+	err = s.equipGit(p)
+	if err == nil {
+		err = p.obey(ctx, w.Paths)
 	}
-	if err := p.obey(ctx, w.Paths); err != nil {
+	if err == nil {
+		err = p.openBeside(ctx, w)
+	}
+	if err != nil {
 		p.close()
 		return nil, err
 	}

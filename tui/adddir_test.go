@@ -1,0 +1,69 @@
+package tui
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	tea "charm.land/bubbletea/v2"
+
+	"loci/daemon/api"
+)
+
+func TestAFolderIsOpenedListedAndClosedInTheChat(t *testing.T) {
+	t.Parallel()
+	base, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{"work", "the library"} {
+		if err := os.Mkdir(filepath.Join(base, dir), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f := newFake()
+	r := newRobot(t, f, 80, 24, func(o *Options) { o.Who.Folder = filepath.Join(base, "work") }).connect()
+	r.say("/add-dir")
+	r.until("the list", func() bool { return strings.Contains(r.view(), "/add-dir FOLDER opens one") })
+	r.key(tea.Key{Code: tea.KeyEscape})
+	r.say("/add-dir ../the library --write")
+	r.until("the answer", func() bool { return strings.Contains(r.m.ui.flash, "read and change") })
+	r.say("/add-dir --always " + base)
+	r.until("the second", func() bool { return len(f.rules) == 2 })
+	want := []api.PermissionRule{
+		{Effect: "allow", Rule: "add_dir(" + filepath.Join(base, "the library") + ":rw)", Session: true},
+		{Effect: "allow", Rule: "add_dir(" + base + ")", Folder: filepath.Join(base, "work")},
+	}
+	for i, rule := range f.rules {
+		if rule.Source = ""; rule != want[i] {
+			t.Errorf("%+v, want %+v", rule, want[i])
+		}
+	}
+	r.say("/add-dir")
+	r.until("the list", func() bool { return strings.Contains(r.view(), "change  ") })
+	r.typ("library")
+	r.enter()
+	r.typ("r")
+	r.until("one less", func() bool { return len(f.rules) == 1 && strings.Contains(r.view(), "What agents may do here") })
+	r.key(tea.Key{Code: tea.KeyEscape})
+	r.say("/add-dir --all x")
+	r.until("the refusal", func() bool { return strings.Contains(r.m.ui.flash, "is not known") })
+}
+
+func TestWhatFollowsAddDirIsTakenApart(t *testing.T) {
+	t.Parallel()
+	for arg, want := range map[string]struct {
+		path             string
+		writable, always bool
+	}{
+		"": {}, "../a": {path: "../a"}, "a b/c --write": {"a b/c", true, false}, "--always --write a": {"a", true, true},
+		"a:rw": {"a", true, false}, "a --always --write": {"a", true, true}, "--write": {"", true, false}, "my--write": {path: "my--write"},
+		"--writeable": {path: "--writeable"},
+	} {
+		path, writable, always := wantedDir(arg)
+		if path != want.path || writable != want.writable || always != want.always {
+			t.Errorf("%q: %q %v %v", arg, path, writable, always)
+		}
+	}
+}
