@@ -254,6 +254,7 @@ func TestEveryFailedStepHasAHint(t *testing.T) {
 func TestAShellMayWriteLargeFilesOpenManyAndKeepTemporaryOnesOnDisk(t *testing.T) {
 	t.Parallel()
 	job := core.Job{Profile: core.JobShell, Argv: []string{"bash", "-c", "ulimit -n -f -d; stat -f -c %T /tmp"}, Env: []string{path}}
+	job.Project = &core.JobProject{Path: t.TempDir(), Writable: true}
 	got := strings.Fields(string(run(t.Context(), t, local(t), job).Stdout.Kept))
 	said := strings.Join(got, " ")
 	if !strings.Contains(said, "(-n) 4096") || strings.Count(said, "unlimited") != 2 {

@@ -57,9 +57,10 @@ func TestAPathEndsNoStringOfAProfile(t *testing.T) {
 		q := p.quote("/x/" + name)
 		inside := q[1 : len(q)-1]
 		for i := 0; i < len(inside); i++ {
-			if inside[i] == '\\' {
+			switch inside[i] {
+			case '\\':
 				i++
-			} else if inside[i] == '"' {
+			case '"':
 				t.Errorf("%q ends its string: %s", name, q)
 			}
 		}
