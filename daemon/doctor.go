@@ -141,7 +141,7 @@ func (d *Daemon) checkProviders(ctx context.Context, env core.Env) []api.Check {
 		checks = append(checks, api.Broken("model", err.Error(), hint))
 	} else if !reached {
 		checks = append(checks, api.Warning("model", "only the built-in offline model, which is no language model",
-			"export OPENAI_API_KEY=…, or start Ollama; docs/providers.md lists the rest"))
+			"export OPENAI_API_KEY=… (or ANTHROPIC_API_KEY, GEMINI_API_KEY), or start Ollama; docs/providers.md lists the rest"))
 	}
 	return checks
 }

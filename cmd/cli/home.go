@@ -181,7 +181,7 @@ func (a *app) uninstall(ctx context.Context, purge, yes bool) error {
 		return err
 	}
 	if purge {
-		question := "delete all agents, their memory, the configuration and the log in " + p.Home + "?"
+		question := fmt.Sprintf("delete all agents and their memory in %s, the configuration %s and the log %s?", p.Data, p.Config, p.Log)
 		if err := a.sure(yes, question, "nothing was deleted", "loci uninstall --purge --yes"); err != nil {
 			return err
 		}

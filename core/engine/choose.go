@@ -113,7 +113,8 @@ func (e *Engine) choose(ctx context.Context, agent core.Agent, override core.Han
 	if err != nil {
 		return Choice{}, err
 	}
-	off.Notice = "No language model is connected: the built-in offline model answers. Set OPENAI_API_KEY or start Ollama to connect one."
+	off.Notice = "No language model is connected: the built-in offline model answers. Set a key such as OPENAI_API_KEY, " +
+		"ANTHROPIC_API_KEY or GEMINI_API_KEY, or start Ollama, to connect one."
 	if len(c.failed) > 0 {
 		off.Notice = sentences(c.failed) + "The built-in offline model answers, which is no language model."
 	}

@@ -66,8 +66,8 @@ const (
 	sayThanks  = "You are welcome."
 	sayBye     = "Goodbye. What I stored stays stored."
 	saySmall   = "All right."
-	sayConnect = "To connect a real model, set OPENAI_API_KEY (OPENAI_BASE_URL for a compatible server) or start Ollama, then run `loci " +
-		"models` to see what can be reached. The memory stays the same."
+	sayConnect = "To connect a real model, set a key such as OPENAI_API_KEY, ANTHROPIC_API_KEY or GEMINI_API_KEY (OPENAI_BASE_URL for " +
+		"a compatible server), or start Ollama, then run `loci models` to see what can be reached. The memory stays the same."
 	saySelf = "I am the built-in offline model of Loci: no language model, no network. I keep plain facts that you " +
 		"state and answer from them."
 	sayHelp = "Tell me facts in plain English (\"My name is Ada and I work on compilers\"), correct them (\"actually, I live in Porto " +
