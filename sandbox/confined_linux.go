@@ -109,7 +109,7 @@ func (c *call) follow(ctx context.Context, l *Local, p *plan, v *vigil, files *l
 	touched := v.end()
 	c.result.Changed = p.changed()
 	if p.writable {
-		c.result.Settings = p.settle(touched)
+		c.result.Settings = append(p.settle(touched), p.takeAway()...)
 	}
 	if stoppedByUs {
 		c.result.Ended, c.result.Bared = why(ctx)

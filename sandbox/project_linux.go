@@ -18,6 +18,7 @@ type project struct {
 	path    string
 	git     []string // git folders in it and, for a worktree, outside of it
 	configs []string // git configurations that a job may change a copy of
+	absent  []string // what git would follow, and can't be covered, for it isn't there
 	hooks   string   // where git's configuration says that hooks are, in the project; may be empty
 	binds   []frame.Bind
 
@@ -27,6 +28,9 @@ type project struct {
 // guarded are what git in a folder of its own would run or follow. Existing ones are read-only inside. In remotes and branches,
 // as git had them before its configuration did, are addresses.
 var guarded = []string{"hooks", "config", "config.worktree", "commondir", "gitdir", "remotes", "branches"}
+
+// followed are those of them that lead git to another configuration. One that a job makes is taken away after it.
+var followed = []string{"config.worktree", "commondir"}
 
 // mostModules is how many git folders of submodules are looked for.
 const mostModules = 200
@@ -187,7 +191,11 @@ func (p *project) guard(dir string, writable bool) {
 // keepGit keeps what git would run or follow in a folder of its own.
 func (p *project) keepGit(dir string) {
 	for _, name := range guarded {
-		p.keep(filepath.Join(dir, name))
+		path := filepath.Join(dir, name)
+		if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) && slices.Contains(followed, name) {
+			p.absent = append(p.absent, path)
+		}
+		p.keep(path)
 	}
 	config := filepath.Join(dir, "config")
 	if info, err := os.Lstat(config); err == nil && info.Mode().IsRegular() {

@@ -77,6 +77,47 @@ func (p *plan) settle(touched func(file string) bool) []core.JobSetting {
 	return out
 }
 
+// takeAway removes what would lead git to a configuration that the job wrote, unless that says nothing that isn't safe.
+func (p *plan) takeAway() []core.JobSetting {
+	var out []core.JobSetting
+	for _, in := range append([]*project{p.project}, p.beside...) {
+		if in == nil || !in.writable {
+			continue
+		}
+		for _, path := range in.absent {
+			if _, err := os.Lstat(path); err != nil || filepath.Base(path) == "config.worktree" && harmless(path) {
+				continue
+			}
+			why := "git would read a configuration there that the line wrote, so it was removed"
+			if err := os.RemoveAll(path); err != nil {
+				why = "git would read a configuration there that the line wrote: " + err.Error()
+			}
+			out = append(out, core.JobSetting{File: path, Name: filepath.Base(path), Why: why})
+		}
+	}
+	return out
+}
+
+// harmless reports whether a configuration says only what git can't run or follow. How much of a tree is checked out is no danger.
+func harmless(path string) bool {
+	text, err := readRegular(path, gitconfig.MostBytes)
+	if err != nil {
+		return false
+	}
+	file, err := gitconfig.Parse(text)
+	if err != nil {
+		return false
+	}
+	none, err := gitconfig.Parse("")
+	if err != nil {
+		return false
+	}
+	_, unsafe := none.Split(gitconfig.Diff(none, file))
+	return !slices.ContainsFunc(unsafe, func(c gitconfig.Change) bool {
+		return !strings.HasPrefix(strings.ToLower(c.Name), "core.sparsecheckout")
+	})
+}
+
 func (s *settings) settle(touched bool) []core.JobSetting {
 	wanted := s.wanted()
 	if len(wanted) == 0 && !touched {
