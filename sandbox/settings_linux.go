@@ -119,11 +119,16 @@ func harmless(path string) bool {
 }
 
 func (s *settings) settle(touched bool) []core.JobSetting {
-	wanted := s.wanted()
-	if len(wanted) == 0 && !touched {
-		return nil
-	}
+	wanted, fault := s.wanted()
 	var out []core.JobSetting
+	if fault != nil {
+		out = append(out, core.JobSetting{
+			File: s.file, Name: filepath.Base(s.file), Why: "nothing that the line set was written, for what it left can't be read: " + fault.Error(),
+		})
+	}
+	if len(wanted) == 0 && !touched {
+		return out
+	}
 	tell := func(changes []gitconfig.Change, why string) {
 		for _, c := range changes {
 			out = append(out, core.JobSetting{File: s.file, Name: c.Name, Values: c.Values, Why: why})
@@ -161,16 +166,16 @@ func (s *settings) settle(touched bool) []core.JobSetting {
 }
 
 // wanted are the job's changes. A copy that was broken or removed changes nothing.
-func (s *settings) wanted() []gitconfig.Change {
+func (s *settings) wanted() ([]gitconfig.Change, error) {
 	text, err := readRegular(s.copy, gitconfig.MostBytes)
 	if err != nil {
-		return nil
+		return nil, err
 	}
 	file, err := gitconfig.Parse(text)
 	if err != nil {
-		return nil
+		return nil, err
 	}
-	return gitconfig.Diff(s.base, file)
+	return gitconfig.Diff(s.base, file), nil
 }
 
 // change changes a git configuration as git does, under its lock, but for the last step: the file is written over. In its

@@ -70,12 +70,15 @@ func plain(value string) string { return strings.Join(strings.Fields(clean(value
 func (p *place) settings(changed []core.JobSetting) string {
 	const most = 10
 	var written, refused, helps []string
+	text := ""
 	for _, s := range changed[:min(len(changed), most)] {
 		name := clean(s.Name)
 		if s.File != filepath.Join(p.real, ".git/config") {
 			name += " in " + p.list([]string{s.File})
 		}
 		switch {
+		case s.Name == filepath.Base(s.File): // the file as a whole
+			text += "\n(" + p.list([]string{s.File}) + ": " + clean(s.Why) + ". Tell the person.)"
 		case s.Why == "" && len(s.Values) == 0:
 			written = append(written, name+" (removed)")
 		case s.Why == "":
@@ -85,7 +88,6 @@ func (p *place) settings(changed []core.JobSetting) string {
 			helps = append(helps, p.command(s))
 		}
 	}
-	text := ""
 	if len(written) > 0 {
 		text += "\n(Written to the project's git configuration: " + strings.Join(written, "; ") + ".)"
 	}
