@@ -32,8 +32,9 @@ func besides() []Attempt {
 			Job: beside, Free: besideOpen,
 		},
 		{
-			Class: "files", Name: "read what is masked in a folder that was opened", Argv: sh(`grep -q canary "$BESIDE/.env" && echo ESCAPED`),
-			Job: besideWritable, Free: besideOpen,
+			Class: "files", Name: "read what is masked in a folder that was opened",
+			Argv: sh(`grep -q canary "$BESIDE/.env" && echo ESCAPED`),
+			Job:  besideWritable, Free: besideOpen,
 		},
 		{
 			Class: "files", Name: "move its mask away", Argv: sh(`mv "$BESIDE/.env" "$BESIDE/x" && echo ESCAPED`),

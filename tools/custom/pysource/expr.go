@@ -154,7 +154,7 @@ func (p *parser) atom() *expr {
 		e.shape = ellipsis
 	case t.is("("), t.is("["):
 		e.shape = sequence
-		comma := false
+		var comma bool
 		e.args, e.keys, comma = p.list(closing[t.text[0]])
 		if t.text == "(" && len(e.args) == 1 && !comma && len(e.keys) == 0 {
 			e = e.args[0]

@@ -69,13 +69,13 @@ func parse(source []byte) (*module, error) {
 func (m *module) statement(p *parser) error {
 	decorators := p.decorators()
 	switch t := p.peek(); {
-	case t.is("def"), t.is("async") && p.ahead(1).is("def"):
+	case t.is("def"), t.is("async") && p.second().is("def"):
 		f, err := p.function()
 		if err != nil {
 			return err
 		}
 		m.functions = append(m.functions, f)
-	case t.is("class") && p.ahead(1).kind == name:
+	case t.is("class") && p.second().kind == name:
 		return m.class(p, "", decorators)
 	default:
 		m.line(p.logical())
@@ -90,29 +90,33 @@ func (m *module) nested(p *parser) {
 		return
 	}
 	for open := 0; p.peek().kind != end; {
-		switch p.peek().kind {
-		case indent:
-			open++
-			p.take()
-		case dedent:
-			p.take()
-			if open--; open == 0 {
+		if depth := p.depthChange(); depth != 0 {
+			if open += depth; open == 0 {
 				return
 			}
-		default:
-			if line := p.logical(); line[0].is("import") || line[0].is("from") {
-				m.line(line)
-			}
+			continue
+		}
+		if line := p.logical(); line[0].is("import") || line[0].is("from") {
+			m.line(line)
 		}
 	}
 }
 
-// ahead looks further.
-func (p *parser) ahead(n int) token {
-	if p.pos+n >= len(p.tokens) {
+// depthChange takes a token if it begins a block or ends one.
+func (p *parser) depthChange() int {
+	change := map[kind]int{indent: 1, dedent: -1}[p.peek().kind]
+	if change != 0 {
+		p.take()
+	}
+	return change
+}
+
+// second is the token behind the next one.
+func (p *parser) second() token {
+	if p.pos+1 >= len(p.tokens) {
 		return token{kind: end}
 	}
-	return p.tokens[p.pos+n]
+	return p.tokens[p.pos+1]
 }
 
 // logical takes the tokens of a line, with what ends it.
@@ -132,14 +136,10 @@ func (p *parser) block() {
 		return
 	}
 	for open := 0; p.peek().kind != end; {
-		switch p.take().kind {
-		case indent:
-			open++
-		case dedent:
-			if open--; open == 0 {
-				return
-			}
-		default:
+		if depth := p.depthChange(); depth == 0 {
+			p.take()
+		} else if open += depth; open == 0 {
+			return
 		}
 	}
 }
@@ -186,7 +186,7 @@ func (m *module) simple(tokens []token) {
 			p.take()
 		}
 		m.names(p, from.String()+".")
-	case first.is("type") && p.ahead(1).kind == name:
+	case first.is("type") && p.second().kind == name:
 		p.take()
 		alias := p.take().text
 		if p.peek().is("[") {
@@ -196,9 +196,9 @@ func (m *module) simple(tokens []token) {
 		if p.take().is("=") {
 			m.aliases[alias] = p.tokens[min(p.pos, len(tokens)):]
 		}
-	case first.kind == name && p.ahead(1).is("="):
+	case first.kind == name && p.second().is("="):
 		m.aliases[first.text] = tokens[2:]
-	case first.kind == name && p.ahead(1).is(":"):
+	case first.kind == name && p.second().is(":"):
 		p.pos = 2
 		p.part("=")
 		if p.take().is("=") {
@@ -386,7 +386,7 @@ func (m *module) class(p *parser, outer string, decorators []string) error {
 // member reads one statement of a class.
 func (m *module) member(p *parser, c *class) error {
 	decorators := p.decorators()
-	if p.peek().is("class") && p.ahead(1).kind == name {
+	if p.peek().is("class") && p.second().kind == name {
 		return m.class(p, c.name+".", decorators)
 	}
 	line := p.logical()
@@ -404,13 +404,13 @@ func (m *module) member(p *parser, c *class) error {
 		return nil
 	case q.peek().kind != name:
 		return nil
-	case q.ahead(1).is(":"):
+	case q.second().is(":"):
 		q.pos = 2
 		f.annotation = q.part("=")
 		if q.take().is("=") {
 			f.value = q.tokens[q.pos:]
 		}
-	case q.ahead(1).is("="):
+	case q.second().is("="):
 		f.value = q.tokens[2:]
 	default:
 		return nil

@@ -30,7 +30,7 @@ const (
 // token is a word of the source.
 type token struct {
 	kind kind
-	text string // as it is written; of a name, normalized
+	text string // as it is written; of a name, in NFKC
 	line int
 }
 
