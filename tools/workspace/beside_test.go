@@ -82,6 +82,26 @@ func TestWhatIsChangedBesideTheWorkspaceIsPutBack(t *testing.T) {
 	}
 }
 
+func TestNothingIsPutBackThroughALinkInPlaceOfAFolder(t *testing.T) {
+	t.Parallel()
+	p, dir := beside(t, true)
+	p.says(p.write(filepath.Join(dir, "new.txt"), "new\n"), "is made")
+	other := t.TempDir()
+	if err := os.WriteFile(filepath.Join(other, "new.txt"), []byte("new\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(dir, dir+".real"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(other, dir); err != nil {
+		t.Fatal(err)
+	}
+	plan, err := Restorer{Contents: p}.Plan(t.Context(), p.newest())
+	if err != nil || len(plan.Changes) > 0 || len(plan.Kept) != 1 || !strings.Contains(plan.Kept[0].Why, "it is a link now") {
+		t.Errorf("%+v, %v", plan, err)
+	}
+}
+
 func TestNothingLeadsOutOfAFolderBesideTheWorkspace(t *testing.T) {
 	t.Parallel()
 	p, dir := beside(t, true)

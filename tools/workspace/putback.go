@@ -3,6 +3,7 @@ package workspace
 import (
 	"cmp"
 	"context"
+	"errors"
 	"io/fs"
 	"iter"
 	"maps"
@@ -36,6 +37,9 @@ type folders map[string]*folder
 func (o folders) of(path string) (*folder, error) {
 	if f := o[path]; f != nil {
 		return f, nil
+	}
+	if info, err := os.Lstat(path); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+		return nil, errors.New("it is a link now, to another folder than the one that was changed")
 	}
 	root, err := os.OpenRoot(path)
 	if err != nil {
