@@ -225,8 +225,9 @@ func TestRule11ACallUnderWayIsNeverRunASecondTime(t *testing.T) {
 
 func TestARequestThatIsMadeAgainAfterARestartRepeatsNoCall(t *testing.T) {
 	t.Parallel()
-	for name, of := range map[string]struct{ once, background bool }{
-		"background": {true, true}, "of a session": {true, false}, "plain": {},
+	for name, of := range map[string]struct{ once, background, onceAgain, backgroundAgain bool }{
+		"background": {true, true, true, true}, "of a session": {true, false, true, false}, "plain": {},
+		"plain, then in the background": {false, false, true, true}, "in the background, then plain": {true, true, false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -240,6 +241,7 @@ func TestARequestThatIsMadeAgainAfterARestartRepeatsNoCall(t *testing.T) {
 			}
 			<-tool.started
 			h.restart()
+			req.Once, req.Background = of.onceAgain, of.backgroundAgain
 			again, err := h.engine.Submit(t.Context(), req)
 			if err != nil || again.ID != run.ID {
 				t.Errorf("it is the run %s, was %s: %v", again.ID, run.ID, err)

@@ -44,8 +44,8 @@ func (e *Engine) Submit(ctx context.Context, req Request) (core.Run, error) {
 	}
 	defer e.leave(req.Conversation, l)
 	hash := requestHash(req)
-	if hash != "" {
-		if run, ok, err := e.cfg.Store.Runs().FindRequest(ctx, req.Conversation, hash); ok || err != nil {
+	for _, known := range knownAs(hash) {
+		if run, ok, err := e.cfg.Store.Runs().FindRequest(ctx, req.Conversation, known); ok || err != nil {
 			return run, err
 		}
 	}
@@ -312,6 +312,15 @@ func requestHash(req Request) string {
 		return whileActive + hash
 	}
 	return hash
+}
+
+// knownAs returns the hashes under which a request may have come before: a program may repeat one in another way.
+func knownAs(hash string) []string {
+	if hash == "" {
+		return nil
+	}
+	bare := strings.TrimPrefix(hash, whileActive)
+	return []string{bare, whileActive + bare}
 }
 
 // isShutdown reports whether a run's context was ended by the end of the daemon.
