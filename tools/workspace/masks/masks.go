@@ -36,6 +36,7 @@ type Masks struct {
 	Hidden   []string // what may not be read
 	ReadOnly []string // what may not be changed
 	Fixed    []string // folders that must stay where they are, since a rule means something in them by its place
+	Sockets  []string // through which other programs are reached, where they are not hidden anyway
 
 	AllHidden   bool // nothing in the folder may be read
 	AllReadOnly bool // nothing in it may be changed
@@ -96,6 +97,9 @@ func (w *walk) enter(ctx context.Context, first folder) {
 				return
 			}
 			access := w.judge(&f, e)
+			if e.Type()&fs.ModeSocket != 0 && access.Read != core.PathClosed {
+				w.found.Sockets = append(w.found.Sockets, path.Join(f.rel, e.Name()))
+			}
 			if e.IsDir() {
 				below := folder{rel: path.Join(f.rel, e.Name()), depth: f.depth + 1, access: access, git: f.git || e.Name() == ".git"}
 				below.rules = f.rules.Folder(e.Name())

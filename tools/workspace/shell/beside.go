@@ -26,7 +26,8 @@ func (p *place) openBeside(ctx context.Context, w core.WorkspaceEnv) error {
 			for _, rel := range found.Hidden {
 				p.shut = append(p.shut, filepath.Join(d.Path, filepath.FromSlash(rel)))
 			}
-			b.Masked, b.ReadOnly, b.Fixed = found.Hidden, found.ReadOnly, found.Fixed
+			// A program behind a socket does what it is told, outside; that a folder may be read allows none of it.
+			b.Masked, b.ReadOnly, b.Fixed = slices.Concat(found.Hidden, found.Sockets), found.ReadOnly, found.Fixed
 			b.Writable = b.Writable && !found.AllReadOnly
 			p.closed.Partly = p.closed.Partly || found.Partly
 		}

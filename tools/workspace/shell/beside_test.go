@@ -4,6 +4,8 @@ package shell_test
 
 import (
 	"context"
+	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -44,6 +46,24 @@ func TestALineSeesTheFoldersThatWereOpenedBesideTheProject(t *testing.T) {
 	}
 	p.env.Workspace.Mode = core.ModePlan
 	p.says(p.line("echo other > "+dir+"/lib.txt"), "Read-only")
+}
+
+func TestNoProgramIsReachedThroughASocketBesideTheProject(t *testing.T) {
+	t.Parallel()
+	p := open(t)
+	dir := p.beside(true)
+	if len(dir) > 90 {
+		t.Skip("the folder's name is too long for a socket")
+	}
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "unix", dir+"/s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	p.says(p.line("test -S "+dir+"/s && echo a socket; cat "+dir+"/lib.txt"), "text")
+	if said := p.line("test -S " + dir + "/s && echo a socket; true"); strings.Contains(fmt.Sprint(said), "a socket") {
+		t.Errorf("it is there: %v", said)
+	}
 }
 
 func TestWhatALineChangesBesideTheProjectIsNoticed(t *testing.T) {
