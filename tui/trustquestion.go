@@ -222,7 +222,9 @@ func (q *trustQuestion) drop(why string) {
 		q.ui.remove(q.whole)
 	}
 	q.items, q.whole, q.sure, q.held, q.since = nil, nil, false, nil, time.Time{}
-	q.ui.notice(why)
+	if why != "" {
+		q.ui.notice(why)
+	}
 }
 
 // decided notes that the person has decided about an item elsewhere in the chat.
@@ -256,8 +258,12 @@ func (q *trustQuestion) trust() tea.Cmd {
 		}
 		return len(items), nil
 	}
-	q.drop("trusted, as it is: " + q.names())
-	return load(q.ui, decide, func(int) tea.Cmd { return nil })
+	names := q.names()
+	q.drop("")
+	return load(q.ui, decide, func(int) tea.Cmd {
+		q.ui.notice("trusted, as it is: " + names)
+		return nil
+	})
 }
 
 // read shows what waits with its texts.
