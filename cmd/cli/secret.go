@@ -115,12 +115,12 @@ func (a *app) hidden(ctx context.Context, what, piped string) (string, error) {
 	var value string
 	if file, ok := a.in.(*os.File); ok && a.canAsk() {
 		fmt.Fprintf(a.errOut, "loci: %s (not shown): ", oneLine(what))
-		typed, err := term.ReadPassword(int(file.Fd()))
+		typed, err := readHidden(ctx, int(file.Fd()))
 		fmt.Fprintln(a.errOut)
 		if err != nil {
 			return "", err
 		}
-		value = string(typed)
+		value = typed
 	} else {
 		text, err := readAll(ctx, a.in)
 		if err != nil {
@@ -132,6 +132,30 @@ func (a *app) hidden(ctx context.Context, what, piped string) (string, error) {
 		return "", invalid("there is no %s", what).withHint("pipe it in: %s", piped)
 	}
 	return value, nil
+}
+
+// readHidden reads a line that the terminal doesn't show, until somebody interrupts it. What still reads then ends with the program.
+func readHidden(ctx context.Context, fd int) (string, error) {
+	before, err := term.GetState(fd)
+	if err != nil {
+		return "", err
+	}
+	type line struct {
+		typed []byte
+		err   error
+	}
+	read := make(chan line, 1)
+	go func() {
+		typed, err := term.ReadPassword(fd)
+		read <- line{typed, err}
+	}()
+	select {
+	case l := <-read:
+		return string(l.typed), l.err
+	case <-ctx.Done():
+		_ = term.Restore(fd, before) // what was typed so far is not shown either
+		return "", context.Cause(ctx)
+	}
 }
 
 func (a *app) removeSecret(ctx context.Context, f *secretFlags, name string) error {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 	"strings"
-	"unicode"
 
 	"loci/core"
 )
@@ -95,7 +94,7 @@ func usableKey(key string) error {
 	switch {
 	case len(key) > core.MaxProviderKey:
 		return core.E(core.TooLarge, "the key has %d bytes; at most %d are kept", len(key), core.MaxProviderKey)
-	case strings.TrimSpace(key) != key, strings.IndexFunc(key, unicode.IsControl) >= 0:
+	case strings.IndexFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }) >= 0:
 		return core.E(core.Invalid, "that is no usable key").WithHint("give the key alone, without blanks or line breaks")
 	}
 	return nil
