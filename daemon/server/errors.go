@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -228,6 +229,9 @@ func shapeError(errs []error) *statusError {
 		if errors.As(err, &d) {
 			f.Msg, f.Input = d.Message, shortInput(d.Value)
 			f.Loc = strings.FieldsFunc(d.Location, func(r rune) bool { return r == '.' || r == '[' || r == ']' })
+			if mayHoldSecret(f.Loc) {
+				f.Input = nil
+			}
 		}
 		if prefix, ok := idPrefix(f); ok {
 			out.body.Examples = append(out.body.Examples, prefix+"-123e4567-e89b-42d3-8456-426614174000")
@@ -240,6 +244,13 @@ func shapeError(errs []error) *statusError {
 	}
 	out.body.Detail = string(text)
 	return out
+}
+
+// mayHoldSecret reports whether what stands at a place could be a secret: a body that isn't JSON may be one with a key in it.
+func mayHoldSecret(loc []string) bool {
+	return len(loc) == 1 && loc[0] == "body" || slices.ContainsFunc(loc, func(part string) bool {
+		return slices.Contains([]string{"api_key", "access_key", "key", "value", "secrets", "tool_exec_environment_variables", "env"}, part)
+	})
 }
 
 // shortInput keeps large invalid values out of the response.

@@ -48,3 +48,20 @@ func TestProvidersAreStoredByTheContractAndTheirKeysAreNowhere(t *testing.T) {
 		"name": "mine", "provider_type": "ollama", "api_key": "", "base_url": "http://127.0.0.1:9",
 	}).want(http.StatusOK)
 }
+
+func TestNoAnswerRepeatsAKeyThatWasSentInAWrongForm(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, always("ok"))
+	for path, bodies := range map[string][]string{
+		"/v1/providers": {
+			`{"name":"mine","provider_type":"openai","api_key":1234567}`, `{"name":"mine","provider_type":"openai","api_key":"sk-1234567`,
+		},
+		"/v1/agents": {`{"secrets":1234567}`, `{"secrets":{"TOKEN":1234567}}`, `{"tool_exec_environment_variables":{"TOKEN":1234567}}`},
+	} {
+		for _, body := range bodies {
+			if r := f.call("POST", path, body); r.status != http.StatusUnprocessableEntity || strings.Contains(string(r.body), "1234567") {
+				t.Errorf("%s: %d %s", body, r.status, r.body)
+			}
+		}
+	}
+}
