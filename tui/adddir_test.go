@@ -30,12 +30,12 @@ func TestAFolderIsOpenedListedAndClosedInTheChat(t *testing.T) {
 	r.say("/add-dir ../the library --write")
 	r.until("the answer", func() bool { return strings.Contains(r.m.ui.flash, "read and change") })
 	r.say("/add-dir --always " + base)
-	r.until("the second", func() bool { return len(f.rules) == 2 })
+	r.until("the second", func() bool { return len(f.kept()) == 2 })
 	want := []api.PermissionRule{
 		{Effect: "allow", Rule: "add_dir(" + filepath.Join(base, "the library") + ":rw)", Session: true},
 		{Effect: "allow", Rule: "add_dir(" + base + ")", Folder: filepath.Join(base, "work")},
 	}
-	for i, rule := range f.rules {
+	for i, rule := range f.kept() {
 		if rule.Source = ""; rule != want[i] {
 			t.Errorf("%+v, want %+v", rule, want[i])
 		}
@@ -45,7 +45,7 @@ func TestAFolderIsOpenedListedAndClosedInTheChat(t *testing.T) {
 	r.typ("library")
 	r.enter()
 	r.typ("r")
-	r.until("one less", func() bool { return len(f.rules) == 1 && strings.Contains(r.view(), "What agents may do here") })
+	r.until("one less", func() bool { return len(f.kept()) == 1 && strings.Contains(r.view(), "What agents may do here") })
 	r.key(tea.Key{Code: tea.KeyEscape})
 	r.say("/add-dir --all x")
 	r.until("the refusal", func() bool { return strings.Contains(r.m.ui.flash, "is not known") })

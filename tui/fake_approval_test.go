@@ -231,6 +231,13 @@ func (f *fake) Permissions(context.Context, string) (api.Permissions, error) {
 	return api.Permissions{Rules: slices.Clone(f.rules), Faults: []string{"the permissions in .loci/permissions.toml can't be read"}}, nil
 }
 
+// kept are the rules that there are.
+func (f *fake) kept() []api.PermissionRule {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.rules)
+}
+
 func (f *fake) AddPermission(_ context.Context, rule api.PermissionRule) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()

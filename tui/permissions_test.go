@@ -54,7 +54,8 @@ func TestRulesAreShownChangedAddedAndRemoved(t *testing.T) {
 	r.typ(" *)")
 	r.enter()
 	r.until("the new one", func() bool { return strings.Contains(r.view(), "allow shell(ls *)") })
-	if rule := r.f.rules[len(r.f.rules)-1]; !rule.Session || rule.Effect != "allow" {
+	kept := r.f.kept()
+	if rule := kept[len(kept)-1]; !rule.Session || rule.Effect != "allow" {
 		t.Errorf("kept %+v", rule)
 	}
 }
