@@ -123,7 +123,8 @@ func (s *settings) settle(touched bool) []core.JobSetting {
 	var out []core.JobSetting
 	if fault != nil {
 		out = append(out, core.JobSetting{
-			File: s.file, Name: filepath.Base(s.file), Why: "nothing that the line set was written, for what it left can't be read: " + fault.Error(),
+			File: s.file, Name: filepath.Base(s.file),
+			Why: "nothing that the line set was written, for what it left can't be read: " + fault.Error(),
 		})
 	}
 	if len(wanted) == 0 && !touched {
