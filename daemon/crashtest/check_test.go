@@ -239,8 +239,13 @@ func repeat(ctx context.Context, c, bare *client.Client, all []*sent) error {
 	return group.Wait()
 }
 
-// repeatPlain resends a plain request whose answer never came. One that had begun answers with how it ended.
+// repeatPlain resends a plain request whose answer never came. One that had begun answers with how it ended. Where its run ended by
+// itself just before the daemon did, the otid is free, and sending it again would be another request.
 func repeatPlain(ctx context.Context, c *client.Client, s *sent) error {
+	if run, err := completed(ctx, c, s); run != "" || err != nil {
+		s.accepted(run)
+		return err
+	}
 	answer, err := c.Send(ctx, s.target(), s.request())
 	var e *client.Error
 	switch {
@@ -252,6 +257,28 @@ func repeatPlain(ctx context.Context, c *client.Client, s *sent) error {
 		s.accepted(e.RunID)
 	}
 	return nil
+}
+
+// completed returns the run that a message made and that ended by itself; empty: there is none.
+func completed(ctx context.Context, c *client.Client, s *sent) (string, error) {
+	list, err := c.Messages(ctx, s.seat.agent, api.ListMessages{
+		Page: api.Page{Limit: page, Order: "desc"}, ConversationID: s.seat.conversation,
+		IncludeReturnMessageTypes: []string{string(api.MessageUser)},
+	})
+	if err != nil {
+		return "", fmt.Errorf("look for %v: %w", s, err)
+	}
+	for _, m := range list {
+		if m.OTID != s.otid || m.RunID == "" {
+			continue
+		}
+		run, err := c.Run(ctx, m.RunID)
+		if err != nil || run.Status != api.RunCompleted && run.Status != api.RunCancelled {
+			return "", err // one that the daemon's end ended has failed
+		}
+		return run.ID, nil
+	}
+	return "", nil
 }
 
 // greet talks to every conversation; each has to answer at once.
