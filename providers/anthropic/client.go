@@ -1,14 +1,11 @@
 package anthropic
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"io"
 	"iter"
 	"net/http"
 	"sync"
-	"time"
 
 	"loci/core"
 	"loci/providers/internal/wire"
@@ -21,11 +18,8 @@ const (
 	bindingBeta = "thinking-binding-controls-2026-08-01"
 )
 
-// Limits on one answer.
-const (
-	mostPauses = 10              // times that a model may pause
-	lingerEnd  = 2 * time.Second // how long a finished answer waits for the end of its stream
-)
+// mostPauses limits how often a model may pause in one answer.
+const mostPauses = 10
 
 // noticeThoughts is the kind of notice that says what was left out of the thinking that was sent back.
 const noticeThoughts = "thoughts"
@@ -35,7 +29,7 @@ type Client struct {
 	opts   protocol.Options
 	quirks Quirks
 	who    wire.Who
-	http   *http.Client
+	calls  wire.Caller
 
 	left wire.RefusalMemory[refused] // what was refused of a model's requests
 
@@ -47,11 +41,8 @@ var _ protocol.Server = (*Client)(nil)
 
 // New returns a client.
 func New(opts protocol.Options, quirks Quirks) *Client {
-	return &Client{
-		opts: opts, quirks: quirks, told: map[string]bool{},
-		who:  wire.Who{Provider: opts.Provider, Endpoint: opts.BaseURL, Secrets: opts.Values.Secrets(), KeyVar: opts.KeyVar},
-		http: &http.Client{Transport: opts.HTTP, CheckRedirect: wire.NoRedirect},
-	}
+	calls := wire.NewCaller(opts)
+	return &Client{opts: opts, quirks: quirks, who: calls.Who, calls: calls, told: map[string]bool{}}
 }
 
 // errBreak says that the consumer of the sequence has left.
@@ -136,73 +127,12 @@ func (c *Client) tell(req core.ChatRequest) bool {
 
 // once sends a request and reads its answer.
 func (c *Client) once(ctx context.Context, body *request, r *reader) error {
-	raw, err := wire.Encode(body)
-	if err != nil {
-		return c.who.E(core.Invalid, "the request cannot be written: %w", err)
-	}
-	watch := wire.NewWatch(ctx, c.opts.Idle)
-	defer watch.Stop()
-	beta := ""
+	header := inVersion()
 	if body.Thinking != nil && body.Thinking.Binding != nil {
-		beta = bindingBeta
+		header["Anthropic-Beta"] = []string{bindingBeta}
 	}
-	resp, err := c.send(watch, http.MethodPost, "/messages", raw, beta)
-	if err != nil {
-		return c.who.Network(ctx, watch, err)
-	}
-	defer resp.Body.Close()
-	events := wire.NewEvents(c.who, watch.Reader(resp.Body), c.opts.Comments)
-	for lingers := false; !r.ended; {
-		e, err := events.Next()
-		if err != nil && r.complete() && ctx.Err() == nil {
-			return nil // nothing but the end of the stream is missing
-		}
-		if errors.Is(err, io.EOF) {
-			return c.who.Cut()
-		}
-		if err != nil {
-			return c.who.Network(ctx, watch, err)
-		}
-		heard, err := r.event(e)
-		if err != nil {
-			return err
-		}
-		if heard {
-			events.Heard()
-		} else if err := events.Note(); err != nil {
-			return c.who.Network(ctx, watch, err)
-		}
-		if r.complete() && !lingers {
-			lingers = true
-			watch.Within(lingerEnd)
-		}
-	}
-	return nil
+	return c.calls.Stream(ctx, "/messages", header, body, r)
 }
 
-// send makes a request; an answer that is not a success is an error.
-func (c *Client) send(watch *wire.Watch, method, path string, body []byte, beta string) (*http.Response, error) {
-	req, err := http.NewRequestWithContext(watch.Context(), method, c.opts.BaseURL+path, bytes.NewReader(body))
-	if err != nil {
-		return nil, c.who.E(core.Invalid, "the address of %s is not a URL", c.opts.Provider)
-	}
-	req.Header.Set("Anthropic-Version", version)
-	if beta != "" {
-		req.Header.Set("Anthropic-Beta", beta)
-	}
-	if body != nil {
-		req.Header.Set("Content-Type", "application/json")
-	}
-	resp, err := c.http.Do(req)
-	watch.Pause()
-	if err != nil {
-		return nil, err
-	}
-	wire.Unpack(resp)
-	if resp.StatusCode < 300 {
-		return resp, nil
-	}
-	defer resp.Body.Close()
-	said, _ := io.ReadAll(io.LimitReader(watch.Reader(resp.Body), wire.MaxError)) // whatever was read is good enough
-	return nil, c.who.Status(resp.StatusCode, resp.Header, said)
-}
+// inVersion are the headers that every request has.
+func inVersion() http.Header { return http.Header{"Anthropic-Version": {version}} }

@@ -3,7 +3,6 @@ package anthropic
 import (
 	"context"
 	"encoding/json"
-	"io"
 	"net/http"
 	"net/url"
 
@@ -39,7 +38,7 @@ func (c *Client) List(ctx context.Context) (protocol.Listing, error) {
 			More bool              `json:"has_more"`
 			Last string            `json:"last_id"`
 		}
-		body, err := c.get(ctx, "/models?"+query.Encode())
+		body, err := c.calls.Exchange(ctx, http.MethodGet, "/models?"+query.Encode(), inVersion(), nil)
 		if err != nil {
 			return protocol.Listing{}, err
 		}
@@ -89,20 +88,4 @@ func (c *Client) Describe(_ context.Context, name string) (protocol.Model, error
 	m := entry{ID: name}.model()
 	m.Guess = true
 	return m, nil
-}
-
-// get fetches a small JSON document from the server.
-func (c *Client) get(ctx context.Context, path string) ([]byte, error) {
-	watch := wire.NewWatch(ctx, c.opts.Idle)
-	defer watch.Stop()
-	resp, err := c.send(watch, http.MethodGet, path, nil, "")
-	if err != nil {
-		return nil, c.who.Network(ctx, watch, err)
-	}
-	defer resp.Body.Close()
-	raw, err := io.ReadAll(io.LimitReader(watch.Reader(resp.Body), wire.MaxBody))
-	if err != nil {
-		return nil, c.who.Network(ctx, watch, err)
-	}
-	return raw, nil
 }

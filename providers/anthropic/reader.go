@@ -92,8 +92,8 @@ func (r *reader) begin() {
 	r.usage.next()
 }
 
-// event reads one event. It reports whether the event was a piece of the answer.
-func (r *reader) event(in wire.Event) (heard bool, err error) {
+// Event implements wire.EventReader. It reports whether the event was a piece of the answer.
+func (r *reader) Event(in wire.Event) (heard bool, err error) {
 	if in.Whole {
 		return true, r.whole(in.Data)
 	}
@@ -331,8 +331,11 @@ func (r *reader) native() []json.RawMessage {
 	return out
 }
 
-// complete reports whether the answer is whole: the server gave its reason to stop.
-func (r *reader) complete() bool { return r.stop != "" }
+// Complete implements wire.EventReader: the answer is whole: the server gave its reason to stop.
+func (r *reader) Complete() bool { return r.stop != "" }
+
+// Ended implements wire.EventReader.
+func (r *reader) Ended() bool { return r.ended }
 
 // end returns the last delta.
 func (r *reader) end(keep bool) (core.Delta, error) {

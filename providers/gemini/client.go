@@ -1,30 +1,23 @@
 package gemini
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"io"
 	"iter"
-	"net/http"
 	"net/url"
 	"strings"
-	"time"
 
 	"loci/core"
 	"loci/providers/internal/wire"
 	"loci/providers/protocol"
 )
 
-// lingerEnd is how long a finished answer waits for the end of its stream.
-const lingerEnd = 2 * time.Second
-
 // Client asks one server with one key. It is safe for concurrent use.
 type Client struct {
 	opts   protocol.Options
 	quirks Quirks
 	who    wire.Who
-	http   *http.Client
+	calls  wire.Caller
 	left   wire.RefusalMemory[refused] // what was refused of a model's requests
 }
 
@@ -32,11 +25,8 @@ var _ protocol.Server = (*Client)(nil)
 
 // New returns a client.
 func New(opts protocol.Options, quirks Quirks) *Client {
-	return &Client{
-		opts: opts, quirks: quirks,
-		who:  wire.Who{Provider: opts.Provider, Endpoint: opts.BaseURL, Secrets: opts.Values.Secrets(), KeyVar: opts.KeyVar},
-		http: &http.Client{Transport: opts.HTTP, CheckRedirect: wire.NoRedirect},
-	}
+	calls := wire.NewCaller(opts)
+	return &Client{opts: opts, quirks: quirks, who: calls.Who, calls: calls}
 }
 
 // errBreak says that the consumer of the sequence has left.
@@ -103,85 +93,9 @@ func operation(model, name string) string {
 
 // once sends a request and reads its answer.
 func (c *Client) once(ctx context.Context, model string, body *request, r *reader) error {
-	raw, err := wire.Encode(body)
-	if err != nil {
-		return c.who.E(core.Invalid, "the request cannot be written: %w", err)
-	}
-	watch := wire.NewWatch(ctx, c.opts.Idle)
-	defer watch.Stop()
 	path := operation(model, "streamGenerateContent") + "?alt=sse"
 	if c.quirks.Whole {
 		path = operation(model, "generateContent")
 	}
-	resp, err := c.send(watch, http.MethodPost, path, raw)
-	if err != nil {
-		return c.who.Network(ctx, watch, err)
-	}
-	defer resp.Body.Close()
-	events := wire.NewEvents(c.who, watch.Reader(resp.Body), c.opts.Comments)
-	for lingers := false; !r.whole; {
-		e, err := events.Next()
-		if err != nil && r.complete() && ctx.Err() == nil {
-			return nil // nothing but the end of the stream is missing
-		}
-		if errors.Is(err, io.EOF) {
-			return c.who.Cut()
-		}
-		if err != nil {
-			return c.who.Network(ctx, watch, err)
-		}
-		heard, err := r.event(e)
-		if err != nil {
-			return err
-		}
-		if heard {
-			events.Heard()
-		} else if err := events.Note(); err != nil {
-			return c.who.Network(ctx, watch, err)
-		}
-		if r.complete() && !lingers {
-			lingers = true
-			watch.Within(lingerEnd)
-		}
-	}
-	return nil
-}
-
-// send makes a request; an answer that is not a success is an error.
-func (c *Client) send(watch *wire.Watch, method, path string, body []byte) (*http.Response, error) {
-	req, err := http.NewRequestWithContext(watch.Context(), method, c.opts.BaseURL+path, bytes.NewReader(body))
-	if err != nil {
-		return nil, c.who.E(core.Invalid, "the address of %s is not a URL", c.opts.Provider)
-	}
-	if body != nil {
-		req.Header.Set("Content-Type", "application/json")
-	}
-	resp, err := c.http.Do(req)
-	watch.Pause()
-	if err != nil {
-		return nil, err
-	}
-	wire.Unpack(resp)
-	if resp.StatusCode < 300 {
-		return resp, nil
-	}
-	defer resp.Body.Close()
-	said, _ := io.ReadAll(io.LimitReader(watch.Reader(resp.Body), wire.MaxError)) // whatever was read is good enough
-	return nil, c.who.Status(resp.StatusCode, resp.Header, said)
-}
-
-// exchange sends a small JSON document and returns the whole answer.
-func (c *Client) exchange(ctx context.Context, method, path string, body []byte) ([]byte, error) {
-	watch := wire.NewWatch(ctx, c.opts.Idle)
-	defer watch.Stop()
-	resp, err := c.send(watch, method, path, body)
-	if err != nil {
-		return nil, c.who.Network(ctx, watch, err)
-	}
-	defer resp.Body.Close()
-	raw, err := io.ReadAll(io.LimitReader(watch.Reader(resp.Body), wire.MaxBody))
-	if err != nil {
-		return nil, c.who.Network(ctx, watch, err)
-	}
-	return raw, nil
+	return c.calls.Stream(ctx, path, nil, body, r)
 }

@@ -35,7 +35,7 @@ func (c *Client) List(ctx context.Context) (protocol.Listing, error) {
 		if after != "" {
 			query.Set("pageToken", after)
 		}
-		body, err := c.exchange(ctx, http.MethodGet, "/models?"+query.Encode(), nil)
+		body, err := c.calls.Exchange(ctx, http.MethodGet, "/models?"+query.Encode(), nil, nil)
 		if err != nil {
 			return protocol.Listing{}, err
 		}
@@ -135,7 +135,7 @@ func (c *Client) Embed(ctx context.Context, model string, texts []string) ([][]f
 	if err != nil {
 		return nil, c.who.E(core.Invalid, "the request cannot be written: %w", err)
 	}
-	raw, err := c.exchange(ctx, http.MethodPost, operation(model, "batchEmbedContents"), body)
+	raw, err := c.calls.Exchange(ctx, http.MethodPost, operation(model, "batchEmbedContents"), nil, body)
 	if err != nil {
 		return nil, err
 	}

@@ -68,8 +68,8 @@ func (r *reader) begin() {
 	r.parts, r.finish, r.usage, r.whole, r.mended = nil, "", nil, false, false
 }
 
-// event reads one piece. It reports whether that was a piece of the answer.
-func (r *reader) event(in wire.Event) (heard bool, err error) {
+// Event implements wire.EventReader: it reads one piece. It reports whether that was a piece of the answer.
+func (r *reader) Event(in wire.Event) (heard bool, err error) {
 	var a answer
 	switch {
 	case !wire.Decode(in.Data, &a) && bytes.HasPrefix(bytes.TrimSpace(in.Data), []byte("{")): // it is not whole
@@ -105,8 +105,11 @@ func (r *reader) event(in wire.Event) (heard bool, err error) {
 	return true, nil
 }
 
-// complete reports whether the answer is whole: the server gave its reason to stop.
-func (r *reader) complete() bool { return r.finish != "" || r.blocked != "" }
+// Complete implements wire.EventReader: the answer is whole: the server gave its reason to stop.
+func (r *reader) Complete() bool { return r.finish != "" || r.blocked != "" }
+
+// Ended implements wire.EventReader.
+func (r *reader) Ended() bool { return r.whole }
 
 // heldPart is a part as it goes back: exactly as it came, or the joined pieces of a text.
 type heldPart struct {

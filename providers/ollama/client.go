@@ -1,7 +1,6 @@
 package ollama
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -19,9 +18,9 @@ import (
 
 // Client asks one server. It is safe for concurrent use.
 type Client struct {
-	opts protocol.Options
-	who  wire.Who
-	http *http.Client
+	opts  protocol.Options
+	who   wire.Who
+	calls wire.Caller
 }
 
 var (
@@ -32,11 +31,9 @@ var (
 
 // New returns a client.
 func New(opts protocol.Options) *Client {
-	return &Client{
-		opts: opts,
-		who:  wire.Who{Provider: opts.Provider, Endpoint: opts.BaseURL, Secrets: opts.Values.Secrets(), KeyVar: opts.KeyVar},
-		http: &http.Client{Transport: opts.HTTP, CheckRedirect: wire.NoRedirect},
-	}
+	c := &Client{opts: opts, calls: wire.NewCaller(opts)}
+	c.who, c.calls.Refused = c.calls.Who, c.refused
+	return c
 }
 
 // errBreak says that the consumer of the sequence has left.
@@ -59,7 +56,7 @@ func (c *Client) ask(ctx context.Context, req core.ChatRequest, out func(core.De
 	}
 	watch := wire.NewWatch(ctx, c.opts.Idle)
 	defer watch.Stop()
-	resp, err := c.send(watch, http.MethodPost, "/api/chat", body)
+	resp, err := c.calls.Send(watch, http.MethodPost, "/api/chat", nil, body)
 	if err != nil {
 		return c.who.Network(ctx, watch, err)
 	}
@@ -79,27 +76,6 @@ func (c *Client) ask(ctx context.Context, req core.ChatRequest, out func(core.De
 		}
 	}
 	return r.end()
-}
-
-// send makes a request; an answer that is not a success is an error.
-func (c *Client) send(watch *wire.Watch, method, path string, body []byte) (*http.Response, error) {
-	req, err := http.NewRequestWithContext(watch.Context(), method, c.opts.BaseURL+path, bytes.NewReader(body))
-	if err != nil {
-		return nil, c.who.E(core.Invalid, "the address of %s is not a URL", c.opts.Provider)
-	}
-	req.Header.Set("Content-Type", "application/json")
-	resp, err := c.http.Do(req)
-	watch.Pause()
-	if err != nil {
-		return nil, err
-	}
-	wire.Unpack(resp)
-	if resp.StatusCode < 300 {
-		return resp, nil
-	}
-	defer resp.Body.Close()
-	said, _ := io.ReadAll(io.LimitReader(watch.Reader(resp.Body), wire.MaxError)) // whatever was read is good enough
-	return nil, c.refused(resp.StatusCode, resp.Header, said)
 }
 
 // refused classifies a failure status. Ollama answers 500 to options of the wrong type, which retrying won't fix.

@@ -3,7 +3,6 @@ package ollama
 import (
 	"context"
 	"encoding/json"
-	"io"
 	"net/http"
 	"slices"
 	"strconv"
@@ -201,16 +200,5 @@ func (c *Client) read(path string, raw []byte, into any) error {
 }
 
 func (c *Client) call(ctx context.Context, method, path string, body []byte) ([]byte, error) {
-	watch := wire.NewWatch(ctx, c.opts.Idle)
-	defer watch.Stop()
-	resp, err := c.send(watch, method, path, body)
-	if err != nil {
-		return nil, c.who.Network(ctx, watch, err)
-	}
-	defer resp.Body.Close()
-	raw, err := io.ReadAll(io.LimitReader(watch.Reader(resp.Body), wire.MaxBody))
-	if err != nil {
-		return nil, c.who.Network(ctx, watch, err)
-	}
-	return raw, nil
+	return c.calls.Exchange(ctx, method, path, nil, body)
 }

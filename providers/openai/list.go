@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -224,28 +223,9 @@ func (c *Client) get(ctx context.Context, url string) ([]byte, error) {
 	return c.exchange(ctx, http.MethodGet, url, nil)
 }
 
-// exchange makes one request, with a JSON document unless body is nil, and returns the complete answer.
+// exchange makes one request of an address, with a JSON document unless body is nil, and returns the complete answer.
 func (c *Client) exchange(ctx context.Context, method, url string, body []byte) ([]byte, error) {
-	watch := wire.NewWatch(ctx, c.opts.Idle)
-	defer watch.Stop()
-	req, err := http.NewRequestWithContext(watch.Context(), method, url, bytes.NewReader(body))
-	if err != nil {
-		return nil, c.who.E(core.Invalid, "the base URL of %s is not a URL", c.opts.Provider)
-	}
-	if body != nil {
-		req.Header.Set("Content-Type", "application/json")
-	}
-	resp, err := (&http.Client{Transport: c.opts.HTTP, CheckRedirect: wire.NoRedirect}).Do(req)
-	if err != nil {
-		return nil, c.who.Network(ctx, watch, err)
-	}
-	defer resp.Body.Close()
-	raw, err := io.ReadAll(io.LimitReader(watch.Reader(resp.Body), wire.MaxBody))
-	if err != nil {
-		return nil, c.who.Network(ctx, watch, err)
-	}
-	if resp.StatusCode >= 300 {
-		return nil, c.who.Status(resp.StatusCode, resp.Header, raw[:min(len(raw), wire.MaxError)])
-	}
-	return raw, nil
+	calls := wire.NewCaller(c.opts)
+	calls.Base = ""
+	return calls.Exchange(ctx, method, url, nil, body)
 }
