@@ -31,7 +31,6 @@ import (
 	"loci/core/intake"
 	"loci/core/jobs"
 	"loci/core/service"
-	"loci/core/undo"
 	"loci/core/variables"
 	"loci/daemon/api"
 	"loci/daemon/config"
@@ -105,7 +104,6 @@ type parts struct {
 	intake    *intake.Worker
 	engine    *engine.Engine
 	services  *service.Services
-	undo      *undo.Passages
 	approvals *approval.Approvals
 	mirrors   *mirror.Mirrors
 	follower  *follow.Follower

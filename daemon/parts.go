@@ -19,7 +19,6 @@ import (
 	"loci/core/permission"
 	"loci/core/picture"
 	"loci/core/service"
-	"loci/core/undo"
 	"loci/core/variables"
 	"loci/daemon/api"
 	"loci/daemon/commands"
@@ -157,7 +156,6 @@ func (d *Daemon) join(ctx context.Context) (parts, error) {
 		return p, err
 	}
 	p.approvals = approval.New(p.store, p.engine, d.cfg.Clock)
-	p.undo = undo.New(undo.Config{Store: p.store, Announce: p.engine.Announce})
 	p.mirrors = mirror.New(mirror.Config{Store: p.store, Services: p.services, Logger: d.logger})
 	p.follower = follow.New(follow.Config{
 		Store:    p.store,
@@ -307,7 +305,7 @@ func (d *Daemon) awaitParts(ctx context.Context) (server.Parts, error) {
 	}
 	p := d.current()
 	return server.Parts{
-		Services: p.services, Engine: p.engine, Undo: p.undo, Approvals: p.approvals, Mirrors: p.mirrors, Follower: p.follower,
+		Services: p.services, Engine: p.engine, Undo: p.services.Undo, Approvals: p.approvals, Mirrors: p.mirrors, Follower: p.follower,
 		Permissions: p.permissions, Trust: p.trust, Commands: d.commands(p.trust), Closes: closes, Names: workspace.Names,
 		Jobs: p.jobs, Variables: p.variables,
 	}, nil

@@ -189,7 +189,7 @@ func (m *Model) noticed(t *turn, msg *api.Message) tea.Cmd {
 	}
 	n := *msg.Notice
 	switch n.Kind {
-	case api.NoticeQueued, api.NoticeRetry, api.NoticeWaiting:
+	case api.NoticeRetry, api.NoticeWaiting:
 		t.waits = n.Text
 	case api.NoticeDiscard:
 		// What is printed stays printed; the answer that follows is the one

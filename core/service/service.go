@@ -77,6 +77,7 @@ type Services struct {
 	Sessions      *session.Registry
 	Sources       *undo.Sources
 	Tools         *Tools
+	Undo          *undo.Passages
 }
 
 // New returns the services; it starts nothing. Close ends the client sessions.
@@ -106,6 +107,7 @@ func New(cfg Config) *Services {
 	blocks := &Blocks{parts: p}
 	conversations := &Conversations{parts: p}
 	history := &History{parts: p}
+	turns := undo.New(undo.Config{Store: cfg.Store, Announce: cfg.Engine.Announce})
 	return &Services{
 		Agents:        agents,
 		Archives:      &Archives{parts: p},
@@ -124,8 +126,9 @@ func New(cfg Config) *Services {
 		Providers:     &Providers{parts: p},
 		Runs:          &Runs{parts: p},
 		Sessions:      sessions,
-		Sources:       undo.NewSources(cfg.Store, history.Undo, undo.New(undo.Config{Store: cfg.Store, Announce: cfg.Engine.Announce})),
+		Sources:       undo.NewSources(cfg.Store, history.Undo, turns),
 		Tools:         &Tools{parts: p},
+		Undo:          turns,
 	}
 }
 

@@ -141,7 +141,6 @@ type Notice struct {
 const (
 	NoticeDiscard  = "discard"  // deltas of a failed attempt: discard what was shown for data.message_id
 	NoticeModel    = "model"    // a different model than expected answers
-	NoticeQueued   = "queued"   // the run is waiting for another
 	NoticeResumed  = "resumed"  // the daemon restarted and resumed the run
 	NoticeRetry    = "retry"    // the provider is being retried
 	NoticeWaiting  = "waiting"  // the model has not answered yet

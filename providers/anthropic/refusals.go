@@ -33,14 +33,7 @@ func refusedPart(err error, sent *request) (part refused, limit int) {
 		return "", 0
 	}
 	text := strings.ToLower(err.Error())
-	says := func(words ...string) bool {
-		for _, w := range words {
-			if strings.Contains(text, w) {
-				return true
-			}
-		}
-		return false
-	}
+	says := func(words ...string) bool { return wire.Says(text, words...) }
 	if found := highest().FindStringSubmatch(text); found != nil {
 		n, err := strconv.Atoi(found[1])
 		if err == nil && n > 0 && n < sent.MaxTokens {
@@ -70,9 +63,5 @@ func refusedPart(err error, sent *request) (part refused, limit int) {
 // leaveOut remembers what was refused, and reports whether a retry without it may help.
 func (c *Client) leaveOut(model string, err error, sent *request, before wire.Refusals[refused]) bool {
 	part, limit := refusedPart(err, sent)
-	if part == "" || part != refusedLimit && before.Has(part) {
-		return false
-	}
-	c.left.Add(model, part, limit)
-	return true
+	return c.left.Learn(model, before, part, limit)
 }

@@ -83,10 +83,11 @@ var (
 
 // Busy reports whether a server said that it will answer later: it is loading a model or serving others first.
 func Busy(err error) bool {
-	return core.KindOf(err) == core.Unavailable && has(strings.ToLower(err.Error()), busyWords)
+	return core.KindOf(err) == core.Unavailable && Says(strings.ToLower(err.Error()), busyWords...)
 }
 
-func has(text string, words []string) bool {
+// Says reports whether one of some words stands in a text.
+func Says(text string, words ...string) bool {
 	for _, w := range words {
 		if strings.Contains(text, w) {
 			return true
@@ -98,7 +99,7 @@ func has(text string, words []string) bool {
 // Status makes the error for a response with a failure status.
 func (w Who) Status(status int, header http.Header, body []byte) *core.Error {
 	said := parseSaid(body)
-	said.moderated = said.moderated || status == http.StatusForbidden && has(strings.ToLower(said.typ+" "+said.text), filterWords)
+	said.moderated = said.moderated || status == http.StatusForbidden && Says(strings.ToLower(said.typ+" "+said.text), filterWords...)
 	kind := w.kind(status, said)
 	return w.make(kind, status, said, said.pause(kind, header))
 }
@@ -151,19 +152,19 @@ func (w Who) E(kind core.Kind, format string, args ...any) *core.Error {
 
 func (w Who) kind(status int, s errorBody) core.Kind {
 	text := strings.ToLower(s.code + " " + s.typ + " " + s.text)
-	rate := status == http.StatusTooManyRequests || has(text, rateWords)
+	rate := status == http.StatusTooManyRequests || Says(text, rateWords...)
 	switch {
-	case status == http.StatusPaymentRequired, s.spent, has(text, creditWords) && s.again == 0 && pauseIn(s.text) == 0:
+	case status == http.StatusPaymentRequired, s.spent, Says(text, creditWords...) && s.again == 0 && pauseIn(s.text) == 0:
 		return core.NoCredit
 	case rate:
 		return core.RateLimited
 	case strings.Contains(text, "string_above_max_length"):
 		return core.Invalid
-	case status != http.StatusUnauthorized && has(text, overflow):
+	case status != http.StatusUnauthorized && Says(text, overflow...):
 		return core.TooLong
 	case s.moderated, refusal(text) != "":
 		return core.Invalid
-	case status == http.StatusUnauthorized, status == http.StatusForbidden, has(text, keyWords):
+	case status == http.StatusUnauthorized, status == http.StatusForbidden, Says(text, keyWords...):
 		return core.Unauthenticated
 	case strings.Contains(text, "tool_use_failed"): // the model wrote a call that the server couldn't parse: retry
 		return core.Unavailable
@@ -171,15 +172,15 @@ func (w Who) kind(status int, s errorBody) core.Kind {
 		return core.TooLong
 	case status == http.StatusRequestTimeout, status == http.StatusGatewayTimeout:
 		return core.Timeout
-	case status == http.StatusNotFound && strings.Contains(text, "model"), has(text, missingWords):
+	case status == http.StatusNotFound && strings.Contains(text, "model"), Says(text, missingWords...):
 		return core.NotFound
 	case status >= 500:
 		return core.Unavailable
 	case status >= 300:
 		return core.Invalid
-	case has(text, againWords):
+	case Says(text, againWords...):
 		return core.Unavailable
-	case has(text, badWords):
+	case Says(text, badWords...):
 		return core.Invalid
 	default:
 		return core.Unavailable

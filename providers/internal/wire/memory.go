@@ -32,6 +32,16 @@ func (m *RefusalMemory[P]) Of(model string) Refusals[P] {
 	return Refusals[P]{parts: maps.Clone(known.parts), Limit: known.Limit}
 }
 
+// Learn remembers a part, or a limit above the given one, that was refused of a request from which the parts refused before were
+// left out. It reports whether a retry may help: not without what was left out already. A limit may be refused more than once.
+func (m *RefusalMemory[P]) Learn(model string, before Refusals[P], part P, limit int) bool {
+	if part == "" || limit == 0 && before.Has(part) {
+		return false
+	}
+	m.Add(model, part, limit)
+	return true
+}
+
 // Add remembers that a model refused a part, or a limit above the given one.
 func (m *RefusalMemory[P]) Add(model string, part P, limit int) {
 	m.mu.Lock()

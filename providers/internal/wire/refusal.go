@@ -53,7 +53,7 @@ const choiceWord = "<choice>"
 func refusal(lower string) Refusal {
 	lower = aboutChoice(lower)
 	for _, r := range refusals {
-		if has(lower, r.words) {
+		if Says(lower, r.words...) {
 			return r.part
 		}
 	}
