@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"bytes"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -119,6 +121,46 @@ func TestImportListsNameFoldersThatExist(t *testing.T) {
 			if found, err := filepath.Glob(filepath.Join("../..", folder)); err != nil || len(found) == 0 {
 				t.Errorf("the list %q guards %s, which does not exist", name, folder)
 			}
+		}
+	}
+}
+
+// TestWhatGrewTooLargeOnceStaysWithinItsBounds counts lines: a package that does a bit of everything, or a file that nobody reads
+// whole, comes back one small change at a time.
+func TestWhatGrewTooLargeOnceStaysWithinItsBounds(t *testing.T) {
+	t.Parallel()
+	root := filepath.Join("..", "..")
+	most := map[string]int{"storage": 5000, "core/service": 4500}
+	sizes := map[string]int{}
+	err := filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case e.IsDir() && (e.Name() == ".git" || e.Name() == "node_modules"):
+			return fs.SkipDir
+		case filepath.Ext(path) != ".go":
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		lines := bytes.Count(text, []byte("\n"))
+		if lines > 500 {
+			t.Errorf("%s has %d lines; split it by what it is about", path, lines)
+		}
+		dir, err := filepath.Rel(root, filepath.Dir(path))
+		if _, bound := most[filepath.ToSlash(dir)]; bound && !strings.HasSuffix(path, "_test.go") {
+			sizes[filepath.ToSlash(dir)] += lines
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for dir, bound := range most {
+		if sizes[dir] == 0 || sizes[dir] > bound {
+			t.Errorf("%s has %d lines outside of tests; at most %d: what is a purpose of its own gets a package", dir, sizes[dir], bound)
 		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"loci/core"
+	"loci/core/credential"
 	"loci/core/embedding"
 	"loci/core/engine"
 	"loci/core/images"
@@ -72,7 +73,7 @@ type Services struct {
 	Mirrors       *Mirrors
 	Models        *Models
 	Passages      *Passages
-	Providers     *Providers
+	Providers     *credential.Providers
 	Runs          *Runs
 	Sessions      *session.Registry
 	Sources       *undo.Sources
@@ -123,12 +124,14 @@ func New(cfg Config) *Services {
 		Mirrors:       &Mirrors{parts: p, blocks: blocks},
 		Models:        p.models,
 		Passages:      &Passages{parts: p},
-		Providers:     &Providers{parts: p},
-		Runs:          &Runs{parts: p},
-		Sessions:      sessions,
-		Sources:       undo.NewSources(cfg.Store, history.Undo, turns),
-		Tools:         &Tools{parts: p},
-		Undo:          turns,
+		Providers: credential.New(credential.Config{
+			Store: cfg.Store, Catalogue: cfg.Catalogue, Sealer: cfg.Sealer, Env: cfg.Env, Clock: cfg.Clock,
+		}),
+		Runs:     &Runs{parts: p},
+		Sessions: sessions,
+		Sources:  undo.NewSources(cfg.Store, history.Undo, turns),
+		Tools:    &Tools{parts: p},
+		Undo:     turns,
 	}
 }
 

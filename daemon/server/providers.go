@@ -7,7 +7,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"loci/core"
-	"loci/core/service"
+	"loci/core/credential"
 	"loci/daemon/api"
 )
 
@@ -104,7 +104,7 @@ func (s *Server) createProvider(ctx context.Context, in *createProviderInput) (*
 	if _, err := s.services().Providers.Named(ctx, in.Body.Name); err == nil {
 		return nil, core.E(core.Invalid, "there is a provider named %q already", in.Body.Name)
 	}
-	p, err := s.services().Providers.Add(ctx, service.Addition{
+	p, err := s.services().Providers.Add(ctx, credential.Addition{
 		Name: in.Body.Name, Type: in.Body.ProviderType, Protocol: protocol, BaseURL: base, Key: core.Secret(in.Body.APIKey),
 	})
 	return answer(wireProvider(p), err)
@@ -129,7 +129,7 @@ func (s *Server) updateProvider(ctx context.Context, in *updateProviderInput) (*
 	if given := api.Val(in.Body.BaseURL); given != "" {
 		base = given
 	}
-	p, err = s.services().Providers.Add(ctx, service.Addition{
+	p, err = s.services().Providers.Add(ctx, credential.Addition{
 		Name: p.Name, Type: p.Type, Protocol: p.Protocol, BaseURL: base, Key: core.Secret(in.Body.APIKey),
 	})
 	return answer(wireProvider(p), err)
@@ -172,7 +172,7 @@ func (s *Server) tryProvider(ctx context.Context, in *tryProviderInput) (*body[a
 	if given := api.Val(in.Body.BaseURL); given != "" {
 		base = given
 	}
-	return firstFault(s.services().Providers.Try(ctx, service.Addition{
+	return firstFault(s.services().Providers.Try(ctx, credential.Addition{
 		Name: "unstored", Protocol: protocol, BaseURL: base, Key: core.Secret(in.Body.APIKey),
 	}))
 }
@@ -204,7 +204,7 @@ func (s *Server) addProvider(ctx context.Context, in *addProviderInput) (*body[a
 	if err := local(ctx); err != nil {
 		return nil, err
 	}
-	p, err := s.services().Providers.Add(ctx, service.Addition{
+	p, err := s.services().Providers.Add(ctx, credential.Addition{
 		Name: in.Body.Name, Protocol: in.Body.Protocol, BaseURL: in.Body.BaseURL, Key: core.Secret(in.Body.Key),
 	})
 	return answer(wireProvider(p), err)

@@ -1,15 +1,33 @@
-package service
+// Package credential keeps the providers that people store, with their keys.
+//
+// Promises: a key is sealed before it is stored, for one name and one address; whatever changes, the catalogue knows at once.
+//
+// Layer 2: it imports core.
+package credential
 
 import (
 	"context"
 	"slices"
 	"strings"
+	"time"
 
 	"loci/core"
 )
 
-// Providers keeps what people store of providers. Whatever it changes, the catalogue knows at once.
-type Providers struct{ *parts }
+// Config joins what Providers uses.
+type Config struct {
+	Store     core.Store
+	Catalogue core.Catalogue // nil: no providers can be stored
+	Sealer    core.Sealer    // of their keys
+	Env       core.Env       // where a caller has none of its own
+	Clock     func() time.Time
+}
+
+// Providers keeps what people store of providers. Safe for concurrent use.
+type Providers struct{ cfg Config }
+
+// New returns the use cases on a store.
+func New(cfg Config) *Providers { return &Providers{cfg} }
 
 // Addition is a provider that is to be stored.
 type Addition struct {
@@ -20,13 +38,13 @@ type Addition struct {
 
 // Load hands what is stored to the catalogue.
 func (p *Providers) Load(ctx context.Context) error {
-	if p.Catalogue == nil {
+	if p.cfg.Catalogue == nil {
 		return nil
 	}
-	all, err := p.Store.Providers().List(ctx)
+	all, err := p.cfg.Store.Providers().List(ctx)
 	if err == nil {
-		p.Catalogue.Keep(all, func(ctx context.Context, one *core.Provider) (core.Secret, error) {
-			return p.Sealer.Open(ctx, one.Sealed, sealedAs(one))
+		p.cfg.Catalogue.Keep(all, func(ctx context.Context, one *core.Provider) (core.Secret, error) {
+			return p.cfg.Sealer.Open(ctx, one.Sealed, sealedAs(one))
 		})
 	}
 	return err
@@ -37,7 +55,7 @@ func sealedAs(p *core.Provider) string { return "provider " + p.Name + " at " + 
 
 // List returns what is stored.
 func (p *Providers) List(ctx context.Context) ([]core.Provider, error) {
-	return p.Store.Providers().List(ctx)
+	return p.cfg.Store.Providers().List(ctx)
 }
 
 // Get returns one by its id.
@@ -54,22 +72,22 @@ func (p *Providers) Get(ctx context.Context, id core.ProviderID) (core.Provider,
 
 // Reachable lists the providers that are set up, by whatever means.
 func (p *Providers) Reachable(env core.Env) []core.ReachableProvider {
-	if p.Catalogue == nil {
+	if p.cfg.Catalogue == nil {
 		return nil
 	}
-	return p.Catalogue.Providers(p.env(env))
+	return p.cfg.Catalogue.Providers(p.env(env))
 }
 
 // Add stores a provider, in place of one with that name.
 func (p *Providers) Add(ctx context.Context, in Addition) (core.Provider, error) {
-	if p.Catalogue == nil || p.Sealer == nil {
+	if p.cfg.Catalogue == nil || p.cfg.Sealer == nil {
 		return core.Provider{}, core.E(core.Unsupported, "this daemon stores no providers")
 	}
-	now := p.Clock()
+	now := p.cfg.Clock()
 	one := core.Provider{
 		ID: core.NewProviderID(), Name: in.Name, Type: in.Type, Protocol: in.Protocol, BaseURL: in.BaseURL, CreatedAt: now, UpdatedAt: now,
 	}
-	if err := p.Catalogue.Place(&one); err != nil {
+	if err := p.cfg.Catalogue.Place(&one); err != nil {
 		return one, err
 	}
 	if err := one.Validate(); err != nil {
@@ -80,11 +98,11 @@ func (p *Providers) Add(ctx context.Context, in Addition) (core.Provider, error)
 			return one, err
 		}
 		var err error
-		if one.Sealed, err = p.Sealer.Seal(ctx, in.Key, sealedAs(&one)); err != nil {
+		if one.Sealed, err = p.cfg.Sealer.Seal(ctx, in.Key, sealedAs(&one)); err != nil {
 			return one, err
 		}
 	}
-	if err := p.Store.Providers().Put(ctx, &one); err != nil {
+	if err := p.cfg.Store.Providers().Put(ctx, &one); err != nil {
 		return one, err
 	}
 	return one, p.Load(ctx)
@@ -102,7 +120,7 @@ func usableKey(key string) error {
 
 // Remove deletes a stored provider with its key.
 func (p *Providers) Remove(ctx context.Context, id core.ProviderID) error {
-	if err := p.Store.Providers().Delete(ctx, id); err != nil {
+	if err := p.cfg.Store.Providers().Delete(ctx, id); err != nil {
 		return err
 	}
 	return p.Load(ctx)
@@ -122,16 +140,23 @@ func (p *Providers) Named(ctx context.Context, name string) (core.Provider, erro
 
 // Try asks a provider that isn't stored for its models.
 func (p *Providers) Try(ctx context.Context, in Addition) ([]core.Finding, error) {
-	if p.Catalogue == nil {
+	if p.cfg.Catalogue == nil {
 		return nil, core.E(core.Unsupported, "this daemon has no providers")
 	}
-	return p.Catalogue.Try(ctx, core.Provider{Name: in.Name, Protocol: in.Protocol, BaseURL: in.BaseURL}, in.Key)
+	return p.cfg.Catalogue.Try(ctx, core.Provider{Name: in.Name, Protocol: in.Protocol, BaseURL: in.BaseURL}, in.Key)
 }
 
 // Check asks a provider whether it answers.
 func (p *Providers) Check(ctx context.Context, name, model string, env core.Env) ([]core.Finding, error) {
-	if p.Catalogue == nil {
+	if p.cfg.Catalogue == nil {
 		return nil, core.E(core.Unsupported, "this daemon has no providers")
 	}
-	return p.Catalogue.Check(ctx, name, model, p.env(env))
+	return p.cfg.Catalogue.Check(ctx, name, model, p.env(env))
+}
+
+func (p *Providers) env(env core.Env) core.Env {
+	if env == nil {
+		return p.cfg.Env
+	}
+	return env
 }
