@@ -53,6 +53,9 @@ type Job struct {
 	Beside  []JobProject // folders that a person opened beside the project, outer ones first; none of them through a link
 	Network *JobNetwork  // nil: none but its own
 	Limits  JobLimits
+	// Channel gets one end of a stream whose other end the program finds as its descriptor 3, and nobody else. It is called once the
+	// program begins, its context ends with the program, and what it returns from is closed; nil: there is none.
+	Channel func(ctx context.Context, stream io.ReadWriter)
 	Live    io.Writer // gets both outputs while they come, one write at a time; must not block; may be nil
 }
 

@@ -27,6 +27,7 @@ type Store interface {
 	Mirrors() MirrorStore
 	Variables() VariableStore
 	Providers() ProviderStore
+	Tools() ToolStore
 
 	// Tx runs fn in one transaction and returns once the commit is durable. fn may run more than once, so it must have no
 	// effect outside tx, and it must use the context it is given. Don't use the network, call a model or sleep inside.

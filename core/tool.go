@@ -83,12 +83,13 @@ type ToolInfo struct {
 	Subject         string // the argument that rules of permission match: a path, a shell line, an address; empty: none
 	Spec            ToolSpec
 	Tags            []string
-	ReturnCharLimit int       // 0: the default, 50,000 characters
-	WholeReturn     bool      // exempt from the limit (the searches)
-	Asks            bool      // a call is a question: what a person answers is its return
-	Terminal        bool      // ends the turn of a tool-forced agent by default
-	Brought         string    // the path in the open folder of what brings it along, which a person must trust; empty: no folder does
-	Wider           *ToolSpec // what the terminal's agents are offered in place of Spec, under the same name; nil: Spec
+	ReturnCharLimit int         // 0: the default, 50,000 characters
+	WholeReturn     bool        // exempt from the limit (the searches)
+	Asks            bool        // a call is a question: what a person answers is its return
+	Terminal        bool        // ends the turn of a tool-forced agent by default
+	Brought         string      // the path in the open folder of what brings it along, which a person must trust; empty: no folder does
+	Custom          *CustomTool // what a person wrote; nil: it is built in
+	Wider           *ToolSpec   // what the terminal's agents are offered in place of Spec, under the same name; nil: Spec
 }
 
 // SpecFor returns what an agent's model is told of a tool.
@@ -142,6 +143,26 @@ type ToolResult struct {
 
 // ToolError returns a failure for the model to read.
 func ToolError(text string) ToolResult { return ToolResult{Text: text, IsError: true} }
+
+// Veiled is a result without secret values, also where it is only final once its edit is made.
+func (r ToolResult) Veiled(v *Veil) ToolResult {
+	if v == nil {
+		return r
+	}
+	r.Text = v.Text(r.Text)
+	for _, lines := range [][]string{r.Stdout, r.Stderr} {
+		for i := range lines {
+			lines[i] = v.Text(lines[i])
+		}
+	}
+	if apply := r.Apply; apply != nil {
+		r.Apply = func(ctx context.Context, tx ToolEdits) (ToolResult, error) {
+			done, err := apply(ctx, tx)
+			return done.Veiled(v), err
+		}
+	}
+	return r
+}
 
 // Toolbox finds tools. They come in the order of the given ids; unknown ids are left out.
 type Toolbox interface {

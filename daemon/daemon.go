@@ -44,6 +44,7 @@ import (
 	"loci/providers"
 	"loci/sandbox"
 	"loci/storage"
+	"loci/tools/custom/python"
 )
 
 // Config is what a daemon needs. Paths and Settings are required.
@@ -111,6 +112,7 @@ type parts struct {
 	permissions *permissions.Files
 	trust       *trust.Trust
 	sandbox     *sandbox.Local
+	python      *python.Runner
 	jobs        *jobs.Registry
 	variables   *variables.Variables
 	sealer      *seal.Sealer
@@ -311,6 +313,9 @@ func (d *Daemon) takeDown(srv *http.Server, endRequests func()) {
 	closing.Wait()
 	if p.jobs != nil {
 		p.jobs.Close()
+	}
+	if p.python != nil {
+		p.python.Close()
 	}
 	if p.sandbox != nil {
 		p.sandbox.Close()

@@ -40,6 +40,8 @@ import (
 	"loci/storage/contents"
 	"loci/storage/forget"
 	"loci/tools"
+	"loci/tools/custom"
+	"loci/tools/custom/python"
 	"loci/tools/parsers"
 	"loci/tools/web"
 	"loci/tools/workspace"
@@ -112,7 +114,10 @@ func (d *Daemon) join(ctx context.Context) (parts, error) {
 		Person: person{&p},
 	})
 	pictures := picture.New()
-	toolbox, settings := tools.NewOn(d.machine(p.sandbox, p.jobs), d.network()), d.cfg.Settings
+	p.python = python.New(python.Config{Sandbox: p.sandbox, Path: d.path()})
+	toolbox, settings := custom.New(custom.Config{
+		BuiltIn: tools.NewOn(d.machine(p.sandbox, p.jobs), d.network()), Store: p.store, Python: p.python,
+	}), d.cfg.Settings
 	held := contents.New(contents.Config{Dir: filepath.Join(d.cfg.Paths.Data, contents.Folder), Clock: d.cfg.Clock, Logger: d.logger})
 	p.sealer = seal.New(seal.Config{Path: d.cfg.Paths.Key(), Home: d.cfg.Paths.Home, Keyring: d.keyring()})
 	p.variables = variables.New(variables.Config{Store: p.store, Clock: d.cfg.Clock, Sealer: p.sealer})
@@ -148,7 +153,8 @@ func (d *Daemon) join(ctx context.Context) (parts, error) {
 		Store: p.store, Search: search, Engine: p.engine, Models: p.models, Tools: toolbox, Clock: d.cfg.Clock, Logger: d.logger,
 		Env: d.env, Embedders: p.reached, Embedding: p.embedding, DefaultModel: core.Handle(settings.Model),
 		Accepted: p.intake.Nudge, Restorer: workspace.Restorer{Contents: held}, Pictures: pictures, Remote: remote.New(nil),
-		Searches:  d.network().Searches,
+		Searches: d.network().Searches,
+		Maker:    toolbox, Variables: p.variables, Hosts: p.hosts,
 		Catalogue: p.reached, Sealer: p.sealer,
 		Forgetter: forget.New(p.store, beside, mirror.History, held), Forgotten: func() { p.embedding.Forget(); p.jobs.Forget() },
 	})
@@ -175,6 +181,21 @@ func (d *Daemon) join(ctx context.Context) (parts, error) {
 	}
 	p.mirrors.Start(ctx)
 	return p, p.follower.Start(ctx)
+}
+
+// path is where the person's programs are.
+func (d *Daemon) path() string {
+	path, _ := d.cfg.Environ("PATH") // without one, only the system's are found
+	return path
+}
+
+// hosts are those that rules open everywhere, for tools that are run outside of a conversation.
+func (p *parts) hosts() (core.HostRules, error) {
+	set, err := p.permissions.Rules("")
+	if err != nil {
+		return nil, err
+	}
+	return set.Hosts(permission.Place{}), nil
 }
 
 // permissions are the rules that people wrote.

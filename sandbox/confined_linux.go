@@ -20,6 +20,7 @@ import (
 type lent struct {
 	control      *net.UnixConn
 	in, out, err *os.File
+	channel      *net.UnixConn // nil: the job has none
 	theirs       []*os.File
 }
 
@@ -44,7 +45,7 @@ func (c *call) confined(ctx context.Context, l *Local) error {
 	if err != nil {
 		return core.E(core.Unavailable, "start the launcher of sandboxes: %w", err).WithHint("loci doctor says more")
 	}
-	files, err := lend()
+	files, err := lend(c.job.Channel != nil)
 	if err != nil {
 		return core.E(core.Unavailable, "open what a sandbox needs: %w", err).WithHint("the daemon may have too many files open")
 	}
@@ -82,6 +83,9 @@ func (c *call) follow(ctx context.Context, l *Local, p *plan, v *vigil, files *l
 	var fault error
 	status, err := converse(files.control, p.spec, func(layers []string, sockets []*os.File) error {
 		c.result.Layers, c.result.Setup = layers, time.Since(began)
+		if files.channel != nil {
+			work.Go(func() { c.talk(watching, files.channel) })
+		}
 		if n := c.job.Network; n != nil {
 			network, fault = egress.Start(
 				egress.Config{Allows: n.Allows, Ask: n.Ask, Outside: l.cfg.outside(), Bytes: c.job.Limits.Traffic}, sockets)
@@ -103,6 +107,9 @@ func (c *call) follow(ctx context.Context, l *Local, p *plan, v *vigil, files *l
 	late := time.Now().Add(lastWords)
 	for _, f := range []*os.File{files.out, files.err} {
 		_ = f.SetReadDeadline(late) // pipes have deadlines
+	}
+	if files.channel != nil {
+		_ = files.channel.SetDeadline(late) // what the program said at last is still read
 	}
 	_ = files.in.Close() // whatever of it was not read stays unread
 	work.Wait()
@@ -164,7 +171,7 @@ func feed(to *os.File, text []byte) {
 }
 
 // lend opens what goes into a sandbox.
-func lend() (*lent, error) {
+func lend(channel bool) (*lent, error) {
 	l := &lent{}
 	ours, theirs, err := frame.Pair(unix.SOCK_STREAM)
 	if err != nil {
@@ -189,12 +196,27 @@ func lend() (*lent, error) {
 		}
 		*to, l.theirs = read, append(l.theirs, write)
 	}
+	if channel {
+		ours, theirs, err := frame.Pair(unix.SOCK_STREAM)
+		if err != nil {
+			l.close()
+			return nil, err
+		}
+		l.theirs = append(l.theirs, theirs)
+		if l.channel, err = frame.Conn(ours); err != nil {
+			l.close()
+			return nil, err
+		}
+	}
 	return l, nil
 }
 
 func (l *lent) close() {
 	if l.control != nil {
 		_ = l.control.Close() // all was said
+	}
+	if l.channel != nil {
+		_ = l.channel.Close() // likewise
 	}
 	frame.Close(l.in, l.out, l.err)
 	frame.Close(l.theirs...)

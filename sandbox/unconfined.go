@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"os"
 	"os/exec"
+	"sync"
 	"time"
 
 	"loci/core"
@@ -35,7 +37,7 @@ func (c *call) unconfined(ctx context.Context) error {
 	cmd.Stdout, cmd.Stderr = &writer{c.out, &c.result.Stdout}, &writer{c.out, &c.result.Stderr}
 	cmd.WaitDelay = lastWords
 	ownGroup(cmd)
-	err := cmd.Run()
+	err := c.runWithChannel(ctx, cmd)
 	var exit *exec.ExitError
 	switch {
 	case ctx.Err() != nil && (cmd.ProcessState == nil || !cmd.ProcessState.Success()):
@@ -51,6 +53,39 @@ func (c *call) unconfined(ctx context.Context) error {
 		return core.E(core.Invalid, "start %s: %w", c.job.Argv[0], err)
 	}
 	return nil
+}
+
+// runWithChannel runs a program, with the channel of the job if it has one.
+func (c *call) runWithChannel(ctx context.Context, cmd *exec.Cmd) error {
+	if c.job.Channel == nil {
+		return cmd.Run()
+	}
+	ours, theirs, err := channelPair()
+	if err != nil {
+		return core.E(core.Unavailable, "open what the program talks through: %w", err)
+	}
+	cmd.ExtraFiles = []*os.File{theirs}
+	err = cmd.Start()
+	_ = theirs.Close() // the program has its own
+	if err != nil {
+		_ = ours.Close() // nobody listens
+		return err
+	}
+	talking, ended := context.WithCancel(ctx)
+	defer ended()
+	var work sync.WaitGroup
+	work.Go(func() { c.talk(talking, ours) })
+	err = cmd.Wait()
+	ended()
+	_ = ours.SetDeadline(time.Now().Add(lastWords)) // what the program said at last is still read
+	work.Wait()
+	return err
+}
+
+// talk lets the daemon's side use the channel, and closes it then.
+func (c *call) talk(ctx context.Context, channel io.ReadWriteCloser) {
+	defer func() { _ = channel.Close() }() // all was said
+	c.job.Channel(ctx, channel)
 }
 
 // writer takes one output as a program's own.

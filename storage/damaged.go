@@ -7,6 +7,7 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"loci/core"
+	"loci/storage/customtools"
 	"loci/storage/deflate"
 	"loci/storage/passagelog"
 	"loci/storage/sqlite"
@@ -53,6 +54,7 @@ func rowChecks() []sqlite.RowCheck {
 			(*passagelog.Row).PassageVersion),
 		sqlite.Decodes("folders", selectFolders, func(r *folderRow) string { return string(r.ID) }, (*folderRow).folder),
 		sqlite.Decodes("files", `SELECT `+fileColumns+` FROM files f`, func(r *fileRow) string { return string(r.ID) }, (*fileRow).file),
+		sqlite.Decodes("tools", customtools.Select, func(r *customtools.Row) string { return string(r.ID) }, (*customtools.Row).Tool),
 		sqlite.Decodes("rewinds", selectRewinds, func(r *rewindRow) string { return string(r.ID) }, (*rewindRow).rewind),
 		sqlite.Decodes("mirrors", selectMirrors, func(r *mirrorRow) string { return string(r.Agent) }, (*mirrorRow).mirror),
 		sqlite.Decodes("file_texts", `SELECT file_id AS key, body FROM file_texts`, (*packedRow).key, id),

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"loci/core"
+	"loci/storage/customtools"
 	"loci/storage/images"
 	"loci/storage/passagelog"
 	"loci/storage/sqlite"
@@ -32,6 +33,7 @@ func (v *scope) Archives() core.ArchiveStore           { return archives{v} }
 func (v *scope) Passages() core.PassageStore           { return passages{passagelog.Reader{On: v.on}, v} }
 func (v *scope) Workspaces() core.WorkspaceStore       { return workspace.Store{On: v.on} }
 func (v *scope) Variables() core.VariableStore         { return variables.Store{On: v.on} }
+func (v *scope) Tools() core.ToolStore                 { return customtools.Store{On: v.on} }
 func (v *scope) Providers() core.ProviderStore         { return providers{v} }
 func (v *scope) Meta() core.MetaStore                  { return meta{v} }
 func (v *scope) Rewinds() core.RewindStore             { return rewinds{v} }

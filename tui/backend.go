@@ -56,6 +56,7 @@ type Backend interface {
 	questionBackend
 	workspaceBackend
 	permissionBackend
+	toolBackend
 }
 
 const (

@@ -78,6 +78,10 @@ func commands() []command {
 			},
 		},
 		{
+			name: "tools", help: "which tools the agent has: give it one, or take one away",
+			run: func(m *Model, _ string) tea.Cmd { return toolPanel{m.ui, m.conv, m.backend}.open() },
+		},
+		{
 			name: "jobs", help: "shell lines that run: see what they write, stop them",
 			run: func(m *Model, _ string) tea.Cmd { return m.jobs.open() },
 		},

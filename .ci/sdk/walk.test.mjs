@@ -211,6 +211,71 @@ test('a tool of the program stops the run, and goes on with what it returned', a
   assert.equal(reply.stop_reason.stop_reason, 'end_turn');
 });
 
+const rollDice = `
+def roll_dice(sides: int = 6) -> str:
+    """Roll a die and return the result.
+
+    Args:
+        sides (int): How many sides the die has.
+
+    Returns:
+        str: What it shows.
+    """
+    import random
+    return f"You rolled a {random.randint(1, sides)}"
+`;
+
+test('a tool that a person wrote is kept, replaced, called by an agent, and gone', async (t) => {
+  if (spawnSync('python3', ['--version']).error) return t.skip('tools in Python need one');
+  const tool = await client.tools.create({ source_code: rollDice });
+  assert.equal(tool.name, 'roll_dice');
+  assert.equal(tool.tool_type, 'custom');
+  assert.deepEqual(tool.json_schema.parameters.properties, { sides: { type: 'integer', description: 'How many sides the die has.' } });
+  const again = await client.tools.upsert({ source_code: rollDice.replace('Roll a die', 'Throw a die'), tags: ['games'] });
+  assert.equal(again.id, tool.id);
+  assert.match(again.description, /^Throw a die/);
+  assert.equal((await client.tools.retrieve(tool.id)).tags[0], 'games');
+  assert.deepEqual((await all(client.tools.list({ tool_types: ['custom'] }))).map((one) => one.name), ['roll_dice']);
+
+  const player = await client.agents.create({ name: 'player', model, tools: ['roll_dice'], secrets: { TOKEN: 'hunter2-and-a-half' } });
+  assert.ok((await all(client.agents.tools.list(player.id))).some((one) => one.name === 'roll_dice'));
+  const rolled = await client.agents.tools.run('roll_dice', { agent_id: player.id, args: { sides: 1 } });
+  assert.equal(rolled.status, 'success');
+  assert.equal(rolled.func_return, 'You rolled a 1');
+  await client.agents.tools.detach(tool.id, { agent_id: player.id });
+  await assert.rejects(client.agents.tools.run('roll_dice', { agent_id: player.id, args: {} }), { status: 404 });
+  await client.agents.tools.attach(tool.id, { agent_id: player.id });
+
+  const peek = await client.tools.create({ source_code: `
+def peek(agent_state, text: str):
+    """Look at a secret, and note a text.
+
+    Args:
+        text: What to note.
+    """
+    import os
+    agent_state.memory.update_block_value(label="human", value=text)
+    return os.environ["TOKEN"]
+` });
+  await client.agents.blocks.attach((await client.blocks.create({ label: 'human', value: '' })).id, { agent_id: player.id }).catch(() => {});
+  await client.agents.tools.attach(peek.id, { agent_id: player.id });
+  const peeked = await client.agents.tools.run('peek', { agent_id: player.id, args: { text: 'likes dice' } });
+  assert.match(peeked.func_return, /^\[secret TOKEN\]/);
+  assert.equal((await client.agents.blocks.retrieve('human', { agent_id: player.id })).value, 'likes dice');
+
+  const ran = await client.post('/v1/tools/run', {
+    body: { source_code: rollDice, args: { sides: 1 }, env_vars: { A: 'b' } },
+  });
+  assert.equal(ran.message_type, 'tool_return_message');
+  assert.equal(ran.tool_return, 'You rolled a 1');
+  await client.tools.update(tool.id, { default_requires_approval: true, return_char_limit: 100 });
+  assert.equal((await client.tools.retrieve(tool.id)).return_char_limit, 100);
+  await client.tools.delete(tool.id);
+  await assert.rejects(client.tools.retrieve(tool.id), { status: 404 });
+  await assert.rejects(client.tools.create({ source_code: 'def f(x): pass' }), { status: 400 });
+  await assert.rejects(client.tools.create({ source_code: 'x', source_type: 'typescript' }), { status: 422 });
+});
+
 test('what is wrong is said with the status that the SDK expects', async () => {
   await assert.rejects(client.agents.retrieve(absent), { status: 404 });
   await assert.rejects(client.agents.retrieve('bogus'), { status: 422 });

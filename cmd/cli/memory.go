@@ -113,7 +113,7 @@ func (a *app) memoryEdit(agent *string) *cobra.Command {
 			if err != nil {
 				return noBlock(err, g, args[0])
 			}
-			edited, kept, err := a.editText(ctx, b.Value)
+			edited, kept, err := a.editText(ctx, "block.md", b.Value)
 			switch {
 			case kept == "":
 				return err
@@ -203,7 +203,7 @@ func noBlock(err error, g api.AgentState, label string) error {
 
 // editText opens a text in the person's editor. The file is private, and removing it is up to the caller, so that a
 // text that couldn't be saved isn't lost, even if the editor failed. If there is no file, path is empty.
-func (a *app) editText(ctx context.Context, value string) (edited, path string, failed error) {
+func (a *app) editText(ctx context.Context, name, value string) (edited, path string, failed error) {
 	command, err := a.editor()
 	switch {
 	case err != nil:
@@ -215,7 +215,7 @@ func (a *app) editText(ctx context.Context, value string) (edited, path string, 
 	if err != nil {
 		return "", "", err
 	}
-	path = filepath.Join(dir, "block.md")
+	path = filepath.Join(dir, name)
 	open := strings.TrimSuffix(value, "\n") + "\n" // with an end of line, as editors leave it, so that a line can be put behind it
 	if err := os.WriteFile(path, []byte(open), 0o600); err != nil {
 		return "", "", err

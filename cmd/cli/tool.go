@@ -13,10 +13,15 @@ import (
 func (a *app) toolsCommand() *cobra.Command {
 	return parent(
 		"tools",
-		"List tools and give them to agents",
+		"List tools, write your own and give them to agents",
 		a.toolsList(),
+		a.toolsShow(),
+		a.toolsAdd(),
+		a.toolsEdit(),
 		a.toolsShare("attach", "Give an agent a tool", "%s now has the tool %s", (*client.Client).AttachTool),
 		a.toolsShare("detach", "Take a tool away from an agent", "%s no longer has the tool %s", (*client.Client).DetachTool),
+		a.toolsTest(),
+		a.toolsRemove(),
 	)
 }
 
@@ -71,17 +76,14 @@ func (a *app) toolsShare(
 			if err != nil {
 				return err
 			}
-			found, err := c.Tools(ctx, api.ListTools{Name: args[0]})
+			_, t, err := a.toolNamed(ctx, args[0])
 			if err != nil {
 				return err
 			}
-			if len(found) != 1 {
-				return noSuch("tool", args[0], "loci tools")
-			}
-			if err := do(c, ctx, g.ID, found[0].ID); err != nil {
+			if err := do(c, ctx, g.ID, t.ID); err != nil {
 				return err
 			}
-			return a.report(map[string]any{"agent_id": g.ID, "tool_id": found[0].ID}, done, g.Name, args[0])
+			return a.report(map[string]any{"agent_id": g.ID, "tool_id": t.ID}, done, g.Name, args[0])
 		},
 	}
 	agentFlag(c, &agent)

@@ -139,7 +139,7 @@ func (t *turn) callOne(ctx context.Context, p *pendingCall, env core.ToolEnv) (e
 		return context.Cause(ctx)
 	}
 	if err == nil {
-		p.result = veiled(p.result, env.Veil)
+		p.result = p.result.Veiled(env.Veil)
 		t.win.hookAfter(ctx, p)
 		p.result.Text = env.Veil.Text(p.result.Text) // what a hook said stands in it, too
 		err = t.e.keepImages(ctx, p)

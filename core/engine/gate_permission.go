@@ -47,7 +47,7 @@ func stagePermission(g *gate, p *pendingCall) verdict {
 	}
 	switch {
 	case err != nil:
-	case call.Does == permission.DoesShell:
+	case call.Does == permission.DoesShell, call.Does == permission.DoesOther:
 		p.hosts = set.Hosts(at)
 	case call.Does == permission.DoesFetch:
 		p.hosts = set.Fetches(call, at, p.approved)

@@ -37,6 +37,7 @@ func TestALineGetsTheHostsThatRulesAllow(t *testing.T) {
 		"allowed":           {core.TouchRuns, allowing, core.ModeAsk, "true false"},
 		"without a rule":    {core.TouchRuns, writtenRules(t, permission.List{Allow: []string{"shell"}}), core.ModeAsk, "false false"},
 		"in every mode":     {core.TouchRuns, writtenRules(t, permission.List{}), core.ModeAll, "false false"},
+		"written by people": {core.TouchNothing, allowing, core.ModeAll, "true false"},
 		"no line":           {core.TouchWrites, allowing, core.ModeAll, "none"},
 		"rules not known":   {core.TouchRuns, &written{set: allowing.set, err: errors.New("broken")}, core.ModeAll, ""},
 		"forbidden as well": {core.TouchRuns, forbidding, core.ModeAsk, "false true"},

@@ -27,23 +27,3 @@ func (e *Engine) equip(ctx context.Context, p *pendingCall, env *core.ToolEnv) e
 	env.Variables, err = e.cfg.Variables.Env(ctx, env.Agent.ID, &p.tool.Info)
 	return err
 }
-
-// veiled is a result without secret values, also where it is only final once its edit is made.
-func veiled(r core.ToolResult, v *core.Veil) core.ToolResult {
-	if v == nil {
-		return r
-	}
-	r.Text = v.Text(r.Text)
-	for _, lines := range [][]string{r.Stdout, r.Stderr} {
-		for i := range lines {
-			lines[i] = v.Text(lines[i])
-		}
-	}
-	if apply := r.Apply; apply != nil {
-		r.Apply = func(ctx context.Context, tx core.ToolEdits) (core.ToolResult, error) {
-			done, err := apply(ctx, tx)
-			return veiled(done, v), err
-		}
-	}
-	return r
-}

@@ -82,7 +82,7 @@ func (s *Files) OfAgent(ctx context.Context, id core.AgentID, q AgentFilesQuery,
 	if err != nil {
 		return AgentFiles{}, err
 	}
-	pg, err := page(core.Page{After: q.After, Limit: q.Limit, Desc: q.Desc}, 100)
+	pg, err := core.Page{After: q.After, Limit: q.Limit, Desc: q.Desc}.Sized(100)
 	if err != nil {
 		return AgentFiles{}, err
 	}

@@ -33,7 +33,7 @@ func (a *Agents) Get(ctx context.Context, id core.AgentID) (core.Agent, error) {
 
 // List returns agents, fifty by default.
 func (a *Agents) List(ctx context.Context, f core.AgentFilter, pg core.Page) ([]core.Agent, error) {
-	pg, err := page(pg, 50)
+	pg, err := pg.Sized(50)
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +52,7 @@ func (a *Agents) Count(ctx context.Context, f core.AgentFilter) (int, error) {
 
 // Tags returns the distinct tags of agents, by name.
 func (a *Agents) Tags(ctx context.Context, contains string, pg core.Page) ([]string, error) {
-	pg, err := page(pg, 50)
+	pg, err := pg.Sized(50)
 	if err != nil {
 		return nil, err
 	}

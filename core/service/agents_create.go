@@ -162,6 +162,7 @@ func (a *Agents) draftTools(ctx context.Context, agent *core.Agent, in NewAgent,
 		return err
 	}
 	agent.Tools = idsOf(tools)
+	agent.ToolRules = withApprovals(agent.ToolRules, tools)
 	if in.BaseRules.Or(policy.BaseRules && !lacksBaseRules(agent.Model)) {
 		agent.ToolRules = withBaseRules(agent.ToolRules, tools)
 	}
@@ -222,6 +223,18 @@ func withBaseRules(rules []core.ToolRule, tools []core.BoundTool) []core.ToolRul
 		}
 		if !slices.ContainsFunc(rules, ruled) {
 			rules = append(rules, core.ToolRule{Type: kind, Tool: t.Info.Spec.Name})
+		}
+	}
+	return rules
+}
+
+// withApprovals adds the rule that a person approves the calls of tools that were written to ask.
+func withApprovals(rules []core.ToolRule, tools []core.BoundTool) []core.ToolRule {
+	for _, t := range tools {
+		name := t.Info.Spec.Name
+		ruled := func(r core.ToolRule) bool { return r.Type == core.RuleRequiresApproval && r.Tool == name }
+		if t.Info.Custom != nil && t.Info.Custom.Asks && !slices.ContainsFunc(rules, ruled) {
+			rules = append(slices.Clip(rules), core.ToolRule{Type: core.RuleRequiresApproval, Tool: name})
 		}
 	}
 	return rules

@@ -37,7 +37,8 @@ type AgentPatch struct {
 	Variables   core.Opt[[]core.Variable] // null removes all
 	Extra       map[string]any            // keys to set; a nil value removes a key; compaction settings are merged into the existing ones
 
-	info core.ModelInfo // of the model that the agent will have; found by checkPatch where it matters
+	fresh []core.BoundTool // the tools that it does not have yet
+	info  core.ModelInfo   // of the model that the agent will have; found by checkPatch where it matters
 }
 
 // Update changes an agent.
@@ -95,6 +96,7 @@ func (a *Agents) checkPatch(ctx context.Context, agent core.Agent, patch *AgentP
 			return err
 		}
 		patch.ToolIDs.Value = idsOf(tools)
+		patch.fresh = slices.DeleteFunc(tools, func(t core.BoundTool) bool { return slices.Contains(agent.Tools, t.Info.ID) })
 	}
 	if len(patch.BlockIDs.Value) > maxAgentBlocks {
 		return core.E(core.Invalid, "an agent has at most %d blocks", maxAgentBlocks)
@@ -184,6 +186,7 @@ func (p *AgentPatch) apply(agent *core.Agent) (prompt bool) {
 	if p.ToolRules.Present {
 		agent.ToolRules, prompt = p.ToolRules.Value, true
 	}
+	agent.ToolRules = withApprovals(agent.ToolRules, p.fresh)
 	return prompt
 }
 
@@ -266,7 +269,8 @@ func (a *Agents) AttachTool(ctx context.Context, id core.AgentID, tool core.Tool
 	if _, err := a.Get(ctx, id); err != nil {
 		return core.Agent{}, err
 	}
-	if _, err := a.checkTools(ctx, []core.ToolID{tool}); err != nil {
+	tools, err := a.checkTools(ctx, []core.ToolID{tool})
+	if err != nil {
 		return core.Agent{}, err
 	}
 	return a.change(ctx, id, func(_ context.Context, _ core.Store, agent *core.Agent) (bool, error) {
@@ -277,6 +281,7 @@ func (a *Agents) AttachTool(ctx context.Context, id core.AgentID, tool core.Tool
 			return false, core.E(core.Invalid, "an agent has at most %d tools", maxAgentTools)
 		}
 		agent.Tools = append(slices.Clone(agent.Tools), tool)
+		agent.ToolRules = withApprovals(agent.ToolRules, tools)
 		return true, nil
 	})
 }

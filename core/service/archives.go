@@ -39,7 +39,7 @@ type EmbeddingPlan struct {
 
 // List returns archives, fifty by default; of one agent where it is given.
 func (s *Archives) List(ctx context.Context, name string, agent core.AgentID, pg core.Page) ([]core.Archive, error) {
-	pg, err := page(pg, 50)
+	pg, err := pg.Sized(50)
 	if err != nil {
 		return nil, err
 	}
@@ -126,7 +126,7 @@ func (s *Archives) Delete(ctx context.Context, id core.ArchiveID) error {
 
 // AgentsOf returns the agents that have the archive, fifty by default.
 func (s *Archives) AgentsOf(ctx context.Context, id core.ArchiveID, pg core.Page) ([]core.Agent, error) {
-	pg, err := page(pg, 50)
+	pg, err := pg.Sized(50)
 	if err != nil {
 		return nil, err
 	}

@@ -82,7 +82,7 @@ func (s *Blocks) ByLabel(ctx context.Context, agent core.AgentID, label string) 
 
 // List returns blocks, fifty by default.
 func (s *Blocks) List(ctx context.Context, f core.BlockFilter, pg core.Page) ([]core.Block, error) {
-	pg, err := page(pg, 50)
+	pg, err := pg.Sized(50)
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +104,7 @@ func (s *Blocks) ListOfAgent(ctx context.Context, agent core.AgentID, pg core.Pa
 	if _, err := s.Store.Agents().Get(ctx, agent); err != nil {
 		return nil, err
 	}
-	pg, err := page(pg, 100)
+	pg, err := pg.Sized(100)
 	if err != nil {
 		return nil, err
 	}
@@ -113,7 +113,7 @@ func (s *Blocks) ListOfAgent(ctx context.Context, agent core.AgentID, pg core.Pa
 
 // AgentsOf returns the agents that a block is attached to, fifty by default.
 func (s *Blocks) AgentsOf(ctx context.Context, id core.BlockID, pg core.Page) ([]core.Agent, error) {
-	pg, err := page(pg, 50)
+	pg, err := pg.Sized(50)
 	if err != nil {
 		return nil, err
 	}
@@ -128,7 +128,7 @@ func (s *Blocks) Versions(ctx context.Context, id core.BlockID, pg core.Page) ([
 	if _, err := s.Store.Blocks().Get(ctx, id); err != nil {
 		return nil, err
 	}
-	pg, err := page(pg, 50)
+	pg, err := pg.Sized(50)
 	if err != nil {
 		return nil, err
 	}

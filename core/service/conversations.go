@@ -100,7 +100,7 @@ func (c *Conversations) Resolve(ctx context.Context, name string, agent core.Age
 
 // List returns conversations other than default ones, fifty by default.
 func (c *Conversations) List(ctx context.Context, f core.ConversationFilter, pg core.Page) ([]core.Conversation, error) {
-	pg, err := page(pg, 50)
+	pg, err := pg.Sized(50)
 	if err != nil {
 		return nil, err
 	}

@@ -228,7 +228,7 @@ func (s *Files) Text(ctx context.Context, id core.FileID) (string, error) {
 
 // List returns files, a thousand by default.
 func (s *Files) List(ctx context.Context, f core.FileFilter, pg core.Page) ([]core.File, error) {
-	pg, err := page(pg, 1000)
+	pg, err := pg.Sized(1000)
 	if err != nil {
 		return nil, err
 	}
@@ -246,7 +246,7 @@ func (s *Files) Passages(ctx context.Context, folder core.FolderID, pg core.Page
 	if err != nil {
 		return nil, err
 	}
-	if pg, err = page(pg, 100); err != nil {
+	if pg, err = pg.Sized(100); err != nil {
 		return nil, err
 	}
 	return s.Store.Passages().List(ctx, core.PassageFilter{Archives: []core.ArchiveID{f.Archive}}, pg)
@@ -345,5 +345,5 @@ func (s *Files) asked(ctx context.Context, q FileQuery) ([]core.Folder, error) {
 		}
 		return out, nil
 	}
-	return s.Store.Folders().List(ctx, core.FolderFilter{}, core.Page{Limit: maxPage})
+	return s.Store.Folders().List(ctx, core.FolderFilter{}, core.Page{Limit: core.MaxPage})
 }

@@ -91,7 +91,7 @@ func (s *Folders) ByName(ctx context.Context, name string) (core.Folder, error) 
 
 // List returns folders, fifty by default; of one agent where the filter names it.
 func (s *Folders) List(ctx context.Context, f core.FolderFilter, pg core.Page) ([]core.Folder, error) {
-	pg, err := page(pg, 50)
+	pg, err := pg.Sized(50)
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +122,7 @@ func (s *Folders) AgentsOf(ctx context.Context, id core.FolderID, pg core.Page) 
 	if err != nil {
 		return nil, err
 	}
-	return pageOfList(all, pg, 50)
+	return core.PageOf(all, pg, 50)
 }
 
 // FolderPatch changes only what is present in it.

@@ -209,7 +209,7 @@ func (h *History) Rewinds(ctx context.Context, conv core.ConversationID, pg core
 	if _, err := h.Store.Conversations().Get(ctx, conv); err != nil {
 		return nil, err
 	}
-	pg, err := page(pg, 50)
+	pg, err := pg.Sized(50)
 	if err != nil {
 		return nil, err
 	}

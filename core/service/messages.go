@@ -27,7 +27,7 @@ func (m *Messages) Window(
 	pg core.Page,
 	shown func(core.Message) bool,
 ) ([]core.Message, error) {
-	pg, err := page(pg, messagesByPage)
+	pg, err := pg.Sized(messagesByPage)
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +61,7 @@ func (m *Messages) fill(
 	pg core.Page,
 	shown func(core.Message) bool,
 ) (found []core.Message, err error) {
-	for ask := pg; ; ask.Limit = maxPage {
+	for ask := pg; ; ask.Limit = core.MaxPage {
 		some, err := m.Store.Messages().List(ctx, f, ask)
 		if err != nil {
 			return nil, err

@@ -87,7 +87,7 @@ func TestAListIsReadNoFurtherForWhoeverHasLeft(t *testing.T) {
 		}
 		return false
 	})
-	if core.KindOf(err) != core.Cancelled || read > 2*maxPage {
+	if core.KindOf(err) != core.Cancelled || read > 2*core.MaxPage {
 		t.Errorf("%d messages were read: %v", read, err)
 	}
 }

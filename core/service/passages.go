@@ -88,7 +88,7 @@ func (s *Passages) List(ctx context.Context, agent core.AgentID, contains string
 	if err != nil || !ok {
 		return nil, err
 	}
-	pg, err = page(pg, 100)
+	pg, err = pg.Sized(100)
 	if err != nil {
 		return nil, err
 	}

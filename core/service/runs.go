@@ -21,7 +21,7 @@ func (r *Runs) Get(ctx context.Context, id core.RunID) (core.Run, error) {
 
 // List returns runs, a hundred by default.
 func (r *Runs) List(ctx context.Context, f core.RunFilter, pg core.Page) ([]core.Run, error) {
-	pg, err := page(pg, 100)
+	pg, err := pg.Sized(100)
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +109,7 @@ func (r *Runs) Steps(ctx context.Context, f core.StepFilter, pg core.Page, limit
 			return nil, err
 		}
 	}
-	pg, err := page(pg, limit)
+	pg, err := pg.Sized(limit)
 	if err != nil {
 		return nil, err
 	}

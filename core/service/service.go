@@ -20,6 +20,7 @@ import (
 	"loci/core/images"
 	"loci/core/past"
 	"loci/core/session"
+	"loci/core/toolbox"
 	"loci/core/undo"
 )
 
@@ -33,6 +34,10 @@ type Config struct {
 
 	Forgetter core.Forgetter // nil: nothing can be forgotten
 	Forgotten func()         // called after something was, to drop what was made of it; may be nil
+
+	Maker     core.ToolMaker                 // nil: people can write no tools
+	Variables toolbox.Variables              // of tools that are run by themselves; nil: none
+	Hosts     func() (core.HostRules, error) // that those reach; nil: none
 
 	Restorer core.FileRestorer // nil: files stay as they are
 
@@ -77,7 +82,7 @@ type Services struct {
 	Runs          *Runs
 	Sessions      *session.Registry
 	Sources       *undo.Sources
-	Tools         *Tools
+	Tools         *toolbox.Tools
 	Undo          *undo.Passages
 }
 
@@ -130,8 +135,11 @@ func New(cfg Config) *Services {
 		Runs:     &Runs{parts: p},
 		Sessions: sessions,
 		Sources:  undo.NewSources(cfg.Store, history.Undo, turns),
-		Tools:    &Tools{parts: p},
-		Undo:     turns,
+		Tools: toolbox.New(toolbox.Config{
+			Store: cfg.Store, Box: cfg.Tools, Maker: cfg.Maker, Variables: cfg.Variables, Hosts: cfg.Hosts, Search: cfg.Search,
+			Changed: p.changed, Clock: cfg.Clock,
+		}),
+		Undo: turns,
 	}
 }
 
@@ -153,18 +161,4 @@ func (p *parts) changed(agents ...core.AgentID) {
 	for _, id := range agents {
 		p.Engine.Announce(core.Change{Agent: id})
 	}
-}
-
-// maxPage bounds what one list returns.
-const maxPage = 1000
-
-// page fills in a list's own limit and refuses one that is out of bounds.
-func page(pg core.Page, limit int) (core.Page, error) {
-	switch {
-	case pg.Limit == 0:
-		pg.Limit = limit
-	case pg.Limit < 0 || pg.Limit > maxPage:
-		return pg, core.E(core.Invalid, "a limit must be between 1 and %d", maxPage)
-	}
-	return pg, nil
 }

@@ -7,6 +7,10 @@ const (
 	ToolLettaMemoryCore = "letta_memory_core"
 	ToolLettaBuiltin    = "letta_builtin"
 	ToolExternalMCP     = "external_mcp"
+
+	// Known on the wire, and kept by no version of Loci.
+	ToolExternalComposio  = "external_composio"
+	ToolExternalLangchain = "external_langchain"
 )
 
 // Tool is something an agent can call.
@@ -35,6 +39,83 @@ type Tool struct {
 type Requirement struct {
 	Name    string  `json:"name" required:"true"`
 	Version *string `json:"version"`
+}
+
+// CreateTool is the body of POST and PUT /v1/tools/, which are the same.
+type CreateTool struct {
+	SourceCode              string         `json:"source_code" required:"true"`
+	SourceType              *string        `json:"source_type,omitempty"`
+	Description             *string        `json:"description,omitempty"`
+	Tags                    *[]string      `json:"tags,omitempty"`
+	JSONSchema              Object         `json:"json_schema,omitempty"`
+	ArgsJSONSchema          Object         `json:"args_json_schema,omitempty"`
+	ReturnCharLimit         *int           `json:"return_char_limit,omitempty" minimum:"1" maximum:"1000000"`
+	PipRequirements         *[]Requirement `json:"pip_requirements,omitempty"`
+	NpmRequirements         *[]Requirement `json:"npm_requirements,omitempty"`
+	DefaultRequiresApproval *bool          `json:"default_requires_approval,omitempty"`
+	EnableParallelExecution *bool          `json:"enable_parallel_execution,omitempty"`
+}
+
+// UpdateTool is the body of PATCH /v1/tools/{tool_id}.
+type UpdateTool struct {
+	SourceCode              *string        `json:"source_code,omitempty"`
+	SourceType              *string        `json:"source_type,omitempty"`
+	Description             *string        `json:"description,omitempty"`
+	Tags                    *[]string      `json:"tags,omitempty"`
+	JSONSchema              Object         `json:"json_schema,omitempty"`
+	ArgsJSONSchema          Object         `json:"args_json_schema,omitempty"`
+	ReturnCharLimit         *int           `json:"return_char_limit,omitempty" minimum:"1" maximum:"1000000"`
+	PipRequirements         *[]Requirement `json:"pip_requirements,omitempty"`
+	NpmRequirements         *[]Requirement `json:"npm_requirements,omitempty"`
+	Metadata                Object         `json:"metadata_,omitempty"`
+	DefaultRequiresApproval *bool          `json:"default_requires_approval,omitempty"`
+	EnableParallelExecution *bool          `json:"enable_parallel_execution,omitempty"`
+}
+
+// RunSource is the body of POST /v1/tools/run: a tool that is run without being kept.
+type RunSource struct {
+	SourceCode      string            `json:"source_code" required:"true"`
+	Args            Object            `json:"args" required:"true"`
+	EnvVars         map[string]string `json:"env_vars,omitempty"`
+	Name            *string           `json:"name,omitempty"`
+	SourceType      *string           `json:"source_type,omitempty"`
+	ArgsJSONSchema  Object            `json:"args_json_schema,omitempty"`
+	JSONSchema      Object            `json:"json_schema,omitempty"`
+	PipRequirements *[]Requirement    `json:"pip_requirements,omitempty"`
+	NpmRequirements *[]Requirement    `json:"npm_requirements,omitempty"`
+}
+
+// RunTool is the body of POST /v1/agents/{agent_id}/tools/{tool_name}/run.
+type RunTool struct {
+	Args Object `json:"args,omitempty"`
+}
+
+// ToolExecution is what became of a tool that was run by itself.
+type ToolExecution struct {
+	Status                   string      `json:"status" required:"true"`
+	FuncReturn               any         `json:"func_return"`
+	AgentState               *AgentState `json:"agent_state"`
+	Stdout                   []string    `json:"stdout"`
+	Stderr                   []string    `json:"stderr"`
+	SandboxConfigFingerprint *string     `json:"sandbox_config_fingerprint"`
+}
+
+// SearchTools is the body of POST /v1/tools/search.
+type SearchTools struct {
+	Query      *string  `json:"query,omitempty"`
+	SearchMode string   `json:"search_mode,omitempty" enum:"vector,fts,hybrid"`
+	ToolTypes  []string `json:"tool_types,omitempty"`
+	Tags       []string `json:"tags,omitempty"`
+	Limit      *int     `json:"limit,omitempty" minimum:"1" maximum:"100"`
+}
+
+// FoundTool is a tool that a search found.
+type FoundTool struct {
+	Tool          Tool    `json:"tool" required:"true"`
+	EmbeddedText  *string `json:"embedded_text"`
+	FtsRank       *int    `json:"fts_rank"`
+	VectorRank    *int    `json:"vector_rank"`
+	CombinedScore float64 `json:"combined_score" required:"true"`
 }
 
 // ListTools are the parameters of GET /v1/tools/.

@@ -161,6 +161,33 @@ func (c *Client) Tool(ctx context.Context, id string) (api.Tool, error) {
 	return call[api.Tool](ctx, c, request{method: get, path: "/v1/tools/" + url.PathEscape(id)})
 }
 
+// PutTool stores a tool, in place of one of its name.
+func (c *Client) PutTool(ctx context.Context, t api.CreateTool) (api.Tool, error) {
+	return call[api.Tool](ctx, c, request{method: put, path: "/v1/tools", body: t})
+}
+
+// DeleteTool removes a tool, also from the agents that have it.
+func (c *Client) DeleteTool(ctx context.Context, id string) error {
+	_, err := call[any](ctx, c, request{method: remove, path: "/v1/tools/" + url.PathEscape(id)})
+	return err
+}
+
+// UpdateTool changes a tool.
+func (c *Client) UpdateTool(ctx context.Context, id string, t api.UpdateTool) (api.Tool, error) {
+	return call[api.Tool](ctx, c, request{method: patch, path: "/v1/tools/" + url.PathEscape(id), body: t})
+}
+
+// RunSource runs a tool without keeping it.
+func (c *Client) RunSource(ctx context.Context, in api.RunSource) (api.Message, error) {
+	return call[api.Message](ctx, c, request{method: post, path: "/v1/tools/run", body: in})
+}
+
+// RunTool runs a tool of an agent.
+func (c *Client) RunTool(ctx context.Context, agentID, name string, args api.Object) (api.ToolExecution, error) {
+	path := "/v1/agents/" + url.PathEscape(agentID) + "/tools/" + url.PathEscape(name) + "/run"
+	return call[api.ToolExecution](ctx, c, request{method: post, path: path, body: api.RunTool{Args: args}})
+}
+
 // AttachTool attaches a tool to an agent.
 func (c *Client) AttachTool(ctx context.Context, agentID, toolID string) error {
 	return c.done(ctx, request{method: patch, path: agentPath(agentID) + "/tools/attach/" + url.PathEscape(toolID)})

@@ -19,10 +19,65 @@ func wireTool(t core.ToolInfo) api.Tool {
 		limit = defaultReturnLimit
 	}
 	no := false
-	return api.Tool{
+	out := api.Tool{
 		ID: string(t.ID), Name: &t.Spec.Name, ToolType: string(t.Kind), Description: &t.Spec.Description, Tags: t.Tags,
 		JSONSchema: wireSchema(t.Spec), ReturnCharLimit: limit, DefaultRequiresApproval: &no, EnableParallelExecution: &no,
 	}
+	if c := t.Custom; c != nil {
+		language := string(c.Language)
+		out.SourceCode, out.SourceType, out.Metadata = &c.Source, &language, c.Metadata
+		out.DefaultRequiresApproval, out.EnableParallelExecution = &c.Asks, &c.Parallel
+		out.PipRequirements, out.NpmRequirements = wireRequirements(c.Pip), wireRequirements(c.Npm)
+		out.ArgsJSONSchema = wireObject(c.ArgsSchema)
+	}
+	return out
+}
+
+func wireRequirements(in []core.Requirement) []api.Requirement {
+	var out []api.Requirement
+	for _, r := range in {
+		out = append(out, api.Requirement{Name: r.Name, Version: api.PtrTo(r.Version)})
+	}
+	return out
+}
+
+func coreRequirements(in *[]api.Requirement) *[]core.Requirement {
+	if in == nil {
+		return nil
+	}
+	out := []core.Requirement{}
+	for _, r := range *in {
+		out = append(out, core.Requirement{Name: r.Name, Version: api.Val(r.Version)})
+	}
+	return &out
+}
+
+// wireObject shows a schema as it was given; nil: none was.
+func wireObject(text json.RawMessage) api.Object {
+	var out api.Object
+	if json.Unmarshal(text, &out) != nil { // it is checked before it is stored
+		return nil
+	}
+	return out
+}
+
+// givenSchema reads the json_schema of a request: a name, a description and parameters; nil: none was sent.
+func givenSchema(in api.Object) (*core.ToolSpec, error) {
+	if in == nil {
+		return nil, nil
+	}
+	text, err := json.Marshal(in)
+	if err != nil {
+		return nil, err
+	}
+	var spec core.ToolSpec
+	if json.Unmarshal(text, &spec) != nil || spec.Name == "" {
+		return nil, unprocessable("body.json_schema", "a schema of a tool is an object with its name, description and parameters")
+	}
+	if spec.Parameters == nil {
+		spec.Parameters = json.RawMessage(`{"type":"object","properties":{}}`)
+	}
+	return &spec, nil
 }
 
 // wireSchema shows a tool as the contract does: its name, description and argument schema.

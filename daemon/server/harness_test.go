@@ -33,6 +33,7 @@ import (
 	"loci/storage/contents"
 	"loci/storage/storagetest"
 	"loci/tools"
+	"loci/tools/custom"
 	"loci/tools/parsers"
 	"loci/tools/workspace"
 )
@@ -158,7 +159,8 @@ func newFixture(t *testing.T, say answers, change ...func(*Config)) *fixture {
 		t.Fatal(err)
 	}
 	model := &script{say: say}
-	box := tools.New()
+	box := custom.New(custom.Config{BuiltIn: tools.New(), Store: store, Python: pythons(t)})
+	secrets := vault(t, store)
 	eng := engine.New(
 		engine.Config{
 			Store:      store,
@@ -169,6 +171,7 @@ func newFixture(t *testing.T, say answers, change ...func(*Config)) *fixture {
 			Pictures:   picture.New(),
 			Grace:      time.Millisecond,
 			RecallWait: time.Minute,
+			Variables:  secrets,
 		},
 	)
 	reading := intake.Start(t.Context(), intake.Config{Store: store, Parser: parsers.New()})
@@ -180,6 +183,8 @@ func newFixture(t *testing.T, say answers, change ...func(*Config)) *fixture {
 			Engine:         eng,
 			Models:         model,
 			Tools:          box,
+			Maker:          box,
+			Variables:      secrets,
 			Accepted:       reading.Nudge,
 			RegisterWithin: time.Minute,
 			Pictures:       picture.New(),
@@ -193,7 +198,7 @@ func newFixture(t *testing.T, say answers, change ...func(*Config)) *fixture {
 	)
 	turns := undo.New(undo.Config{Store: store, Announce: eng.Announce})
 	cfg := Config{
-		Parts:   Parts{Services: services, Engine: eng, Undo: turns, Approvals: approval.New(store, eng, nil), Variables: vault(t, store)},
+		Parts:   Parts{Services: services, Engine: eng, Undo: turns, Approvals: approval.New(store, eng, nil), Variables: secrets},
 		Version: "1.2.3",
 	}
 	for _, c := range change {

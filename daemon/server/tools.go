@@ -6,11 +6,19 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"loci/core"
-	"loci/core/service"
+	"loci/core/toolbox"
 	"loci/daemon/api"
 )
 
 func (s *Server) registerTools(a huma.API) {
+	handle(a, "POST", "/v1/tools", s.putTool)
+	handle(a, "PUT", "/v1/tools", s.putTool)
+	handle(a, "POST", "/v1/tools/run", s.runSource)
+	handle(a, "POST", "/v1/tools/search", s.searchTools)
+	handle(a, "POST", "/v1/tools/add-base-tools", s.addBaseTools)
+	handle(a, "PATCH", "/v1/tools/{tool_id}", s.updateTool)
+	handle(a, "DELETE", "/v1/tools/{tool_id}", s.deleteTool)
+	handle(a, "POST", "/v1/agents/{agent_id}/tools/{tool_name}/run", s.runTool)
 	handle(a, "GET", "/v1/tools", s.listTools)
 	handle(a, "GET", "/v1/tools/count", s.countTools)
 	handle(a, "GET", "/v1/tools/{tool_id}", s.getTool)
@@ -20,8 +28,8 @@ func (s *Server) registerTools(a huma.API) {
 	handle(a, "PATCH", "/v1/agents/{agent_id}/tools/approval/{tool_name}", s.requireApproval)
 }
 
-func toolFilter(in api.ListTools) (service.ToolFilter, error) {
-	f := service.ToolFilter{Name: in.Name, Names: in.Names, Search: in.Search}
+func toolFilter(in api.ListTools) (toolbox.Filter, error) {
+	f := toolbox.Filter{Name: in.Name, Names: in.Names, Search: in.Search, BuiltIn: in.ReturnOnlyLettaTools}
 	var err error
 	if f.IDs, err = ids[core.ToolID]("query.tool_ids", "tool", in.ToolIDs); err != nil {
 		return f, err

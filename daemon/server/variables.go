@@ -8,7 +8,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"loci/core"
-	"loci/core/service"
+	"loci/core/toolbox"
 	"loci/core/variables"
 	"loci/daemon/api"
 )
@@ -63,7 +63,7 @@ func (s *Server) setVariable(ctx context.Context, in *setVariableInput) (*body[a
 		return nil, err
 	}
 	for _, name := range in.Body.Tools {
-		n, err := s.services().Tools.Count(ctx, service.ToolFilter{Names: []string{name}})
+		n, err := s.services().Tools.Count(ctx, toolbox.Filter{Names: []string{name}})
 		if err != nil {
 			return nil, err
 		}

@@ -71,6 +71,8 @@ func furnished(t *testing.T) (*shelf, []served) {
 		folder := as[api.Folder](s.call("POST", "/v1/folders", map[string]any{"name": fmt.Sprint("folder", i)}))
 		s.call("PATCH", "/v1/agents/"+agent+"/folders/attach/"+folder.ID, nil).want(http.StatusOK)
 		provider := map[string]any{"name": fmt.Sprint("p", i), "provider_type": "openai", "api_key": "k"}
+		source := fmt.Sprintf("def tool%d():\n  '''Does nothing.'''\n", i)
+		s.call("POST", "/v1/tools", map[string]any{"source_code": source}).want(http.StatusOK)
 		s.call("POST", "/v1/providers", provider).want(http.StatusOK)
 		s.done(s.put(fmt.Sprint("file", i, ".txt"), "Some words.\n").ID)
 	}
@@ -121,6 +123,7 @@ func furnished(t *testing.T) (*shelf, []served) {
 		{path: "/v1/steps", barren: "model=none"},
 		{path: "/v1/steps/" + step + "/messages", want: 2},
 		{path: "/v1/tags", barren: "query_text=zebra"},
+		{path: "/v1/tools", query: "tool_types=custom", barren: "name=nothing"},
 		{path: "/v1/tools", barren: "name=nothing"},
 	}
 }

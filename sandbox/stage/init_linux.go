@@ -23,7 +23,7 @@ type cell struct {
 	spec    frame.Spec
 	layers  []string
 	program string
-	in      []*os.File // the job's input and outputs
+	in      []*os.File // the job's input and outputs, and its channel if it has one
 	root    int        // where the new root is, while it is built
 	old     int        // the machine's root, until it is gone
 	placed  []string   // targets of the job's mounts so far
@@ -51,7 +51,7 @@ func initialize() int {
 	}
 	var start frame.Start
 	files, err := frame.Receive(launcher, &start)
-	if err != nil || len(files) != 4 {
+	if err != nil || len(files) < 4 || len(files) > 5 {
 		return 1
 	}
 	_ = launcher.Close() // nothing more comes

@@ -45,6 +45,7 @@ func textless() map[string][]string {
 		"workspaces":       {"agent_id", "conversation_id"},
 		"file_reads":       {"conversation_id", "hash"},
 		"providers":        {"id", "name", "type", "protocol", "base_url", "sealed"}, // a person's settings; loci providers removes them
+		"tools":            {"id", "name", "language"},                               // a name that calls bear, which messages keep
 		"variables":        {"id", "agent_id", "name", "tools", "sealed"},            // values can't be read; loci secrets removes them
 		"file_changes": {
 			"agent_id", "conversation_id", "run_id", "step_id", "call_id", "rewind_id",

@@ -408,6 +408,18 @@ func (w *world) otherOps() []storeOp {
 		}),
 		reads("list providers", func(ctx context.Context, s core.Store) ([]core.Provider, error) { return s.Providers().List(ctx) }),
 		op("delete provider", func(ctx context.Context, s core.Store) error { return s.Providers().Delete(ctx, "provider-1") }),
+		op("put tool", func(ctx context.Context, s core.Store) error {
+			return s.Tools().Put(ctx, &core.CustomTool{
+				ID: "tool-1", Name: "x", Language: core.LanguagePython, Source: "def x(): ...", Parameters: []byte("{}"),
+			})
+		}),
+		reads("list tools", func(ctx context.Context, s core.Store) ([]core.CustomTool, error) { return s.Tools().List(ctx) }),
+		reads("list some tools", func(ctx context.Context, s core.Store) ([]core.CustomTool, error) {
+			return s.Tools().Among(ctx, []core.ToolID{"tool-1"})
+		}),
+		reads("get tool", func(ctx context.Context, s core.Store) (core.CustomTool, error) { return s.Tools().Get(ctx, "tool-1") }),
+		op("find tool", func(ctx context.Context, s core.Store) error { _, _, err := s.Tools().Find(ctx, "x"); return err }),
+		op("delete tool", func(ctx context.Context, s core.Store) error { return s.Tools().Delete(ctx, "tool-1") }),
 		op("put meta", func(ctx context.Context, s core.Store) error { return s.Meta().Put(ctx, "k", "v") }),
 		op("get meta", func(ctx context.Context, s core.Store) error { _, _, err := s.Meta().Get(ctx, "k"); return err }),
 		whole("finish rewind", func(ctx context.Context, s core.Store) error {

@@ -66,6 +66,7 @@ func Run(t *testing.T, open func(t *testing.T) Store) {
 		{"a mirror knows its files and notices every change of a block", (*home).mirrors},
 		{"variables are kept by their names and go with their agent", (*home).variables},
 		{"providers are kept by their names", (*home).providers},
+		{"tools are kept whole, one of each name", (*home).tools},
 		{"an error rolls back its transaction and a nested one its part", (*home).transactions},
 		{"search reads its own writes", (*home).searchFresh},
 		{"search finds nothing hidden, reset, deleted or of tools", (*home).searchVisible},

@@ -196,6 +196,22 @@ func save(ctx context.Context, tx core.ToolEdits, env core.ToolEnv, block *core.
 	return tx.Conversations.MarkStale(ctx, agents...)
 }
 
+// Assign gives a block a value in place of the one that whoever wrote it has seen.
+func Assign(ctx context.Context, tx core.ToolEdits, env core.ToolEnv, label, was, next string) error {
+	block, err := open(ctx, tx, env.Agent.ID, label)
+	if err != nil {
+		return err
+	}
+	if block.Value != was {
+		return core.E(core.Invalid, "the block %q has changed meanwhile", label)
+	}
+	if err := memory.CheckLimit(block.Value, next, block.Limit); err != nil {
+		return err
+	}
+	block.Value = next
+	return save(ctx, tx, env, &block)
+}
+
 // told makes a conflict something that the model can mend: a label is taken.
 func told(err error) error {
 	if core.KindOf(err) == core.Conflict {

@@ -9,6 +9,7 @@ import (
 
 	"loci/core"
 	"loci/core/gitconfig"
+	"loci/tools/internal/plaintext"
 )
 
 // helper answers git's question for a password with variables that the person gave to lines: GIT_TOKEN, or that of a forge.
@@ -64,7 +65,7 @@ func identity(home string) (name, mail string) {
 }
 
 // plain is a value on one line, without controls.
-func plain(value string) string { return strings.Join(strings.Fields(clean(value)), " ") }
+func plain(value string) string { return strings.Join(strings.Fields(plaintext.Of(value)), " ") }
 
 // settings says what became of the settings of git that a line changed.
 func (p *place) settings(changed []core.JobSetting) string {
@@ -72,19 +73,19 @@ func (p *place) settings(changed []core.JobSetting) string {
 	var written, refused, helps []string
 	text := ""
 	for _, s := range changed[:min(len(changed), most)] {
-		name := clean(s.Name)
+		name := plaintext.Of(s.Name)
 		if s.File != filepath.Join(p.real, ".git/config") {
 			name += " in " + p.list([]string{s.File})
 		}
 		switch {
 		case s.Name == filepath.Base(s.File): // the file as a whole
-			text += "\n(" + p.list([]string{s.File}) + ": " + clean(s.Why) + ". Tell the person.)"
+			text += "\n(" + p.list([]string{s.File}) + ": " + plaintext.Of(s.Why) + ". Tell the person.)"
 		case s.Why == "" && len(s.Values) == 0:
 			written = append(written, name+" (removed)")
 		case s.Why == "":
 			written = append(written, name+" = "+short(s.Values))
 		default:
-			refused = append(refused, name+" ("+clean(s.Why)+")")
+			refused = append(refused, name+" ("+plaintext.Of(s.Why)+")")
 			helps = append(helps, p.command(s))
 		}
 	}
@@ -110,7 +111,7 @@ func (p *place) command(s core.JobSetting) string {
 	if s.File != filepath.Join(p.real, ".git/config") {
 		git += "--file " + quote(s.File) + " "
 	}
-	if len(s.Values) > 3 || slices.ContainsFunc(s.Values, func(v string) bool { return len(v) > mostValue || v != clean(v) }) {
+	if len(s.Values) > 3 || slices.ContainsFunc(s.Values, func(v string) bool { return len(v) > mostValue || v != plaintext.Of(v) }) {
 		return git + "--edit"
 	}
 	if len(s.Values) == 0 {
@@ -132,7 +133,7 @@ func (p *place) command(s core.JobSetting) string {
 
 // short are values as they are told.
 func short(values []string) string {
-	text := strings.ReplaceAll(clean(strings.Join(values, ", ")), "\n", " ")
+	text := strings.ReplaceAll(plaintext.Of(strings.Join(values, ", ")), "\n", " ")
 	if len(text) > mostValue {
 		text = strings.ToValidUTF8(text[:mostValue], "") + "…"
 	}
@@ -145,5 +146,5 @@ func quote(word string) string {
 	if word != "" && strings.Trim(word, plain) == "" {
 		return word
 	}
-	return "'" + strings.ReplaceAll(clean(word), "'", `'\''`) + "'"
+	return "'" + strings.ReplaceAll(plaintext.Of(word), "'", `'\''`) + "'"
 }

@@ -2,9 +2,6 @@ package shell
 
 import (
 	"context"
-	"fmt"
-	"slices"
-	"strings"
 	"sync"
 
 	"loci/core"
@@ -68,36 +65,4 @@ func (h *hosts) ask(ctx context.Context, a core.HostAsk) *core.JobRefusal {
 		r.Rule = ""
 	}
 	return r
-}
-
-// unreached says which hosts a line did not reach, and what would open them.
-func unreached(refused []core.JobRefusal, rules core.HostRules) string {
-	const most = 5
-	var said, opens []string
-	for _, r := range refused {
-		why := r.Why
-		if r.Rule != "" && rules != nil {
-			if closed := rules.Closed(r.Rule); closed != "" {
-				why, r.Rule = closed, ""
-			}
-		}
-		if line := r.Host + ": " + why; !slices.Contains(said, line) {
-			said = append(said, line)
-		}
-		if open := "loci permissions add allow 'fetch(" + r.Rule + ")' --folder ."; r.Rule != "" && !slices.Contains(opens, open) {
-			opens = append(opens, open)
-		}
-	}
-	if len(said) == 0 {
-		return ""
-	}
-	text := "\n(Hosts that it did not reach: " + strings.Join(said[:min(len(said), most)], "; ")
-	if n := len(said) - most; n > 0 {
-		text += fmt.Sprintf("; and %d more", n)
-	}
-	text += "."
-	if len(opens) > 0 {
-		text += " What helps, and only the person can do it: " + strings.Join(opens[:min(len(opens), most)], "; ")
-	}
-	return text + ")"
 }

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"unicode"
 
 	"loci/core"
+	"loci/tools/internal/plaintext"
 )
 
 // How much of what a line writes is shown: its beginning, and more of its end, where programs say what went wrong.
@@ -54,9 +54,9 @@ func (o *output) text() string {
 	last := o.last[max(0, len(o.last)-lastBytes):]
 	left := o.total - int64(len(o.first)+len(last))
 	if left == 0 {
-		return o.veil.Text(clean(string(o.first) + string(last)))
+		return o.veil.Text(plaintext.Of(string(o.first) + string(last)))
 	}
-	first, rest := clean(string(o.first)), clean(string(last))
+	first, rest := plaintext.Of(string(o.first)), plaintext.Of(string(last))
 	_, cut := o.veil.Cut(first) // a secret may have been cut in two
 	first = first[:len(first)-cut]
 	cut, _ = o.veil.Cut(rest)
@@ -69,7 +69,7 @@ func (o *output) Tail(rows int) string {
 	o.mu.Lock()
 	end := slices.Concat(o.first, o.last) // what is left out between them is not of the end, since rows are bounded
 	o.mu.Unlock()
-	text := clean(string(end[max(0, len(end)-tailBytes):]))
+	text := plaintext.Of(string(end[max(0, len(end)-tailBytes):]))
 	head, tail := o.veil.Cut(text) // half of a secret may have been written so far
 	text = text[:len(text)-tail]
 	all := strings.Split(o.veil.Text(text[min(head, len(text)):]), "\n")
@@ -91,58 +91,4 @@ func clip(row string) string {
 		return row
 	}
 	return strings.ToValidUTF8(row[:mostRow], "") + "…"
-}
-
-// clean makes text of what a program meant for a terminal: no escape sequences or controls, and of a row that was written
-// over, what stands at last.
-func clean(s string) string {
-	s = strings.ToValidUTF8(s, "\ufffd")
-	var b strings.Builder
-	for i, row := range strings.Split(s, "\n") {
-		if i > 0 {
-			b.WriteByte('\n')
-		}
-		row = strings.TrimRight(row, "\r")
-		if at := strings.LastIndexByte(row, '\r'); at >= 0 {
-			row = row[at+1:]
-		}
-		b.WriteString(withoutControls(row))
-	}
-	return strings.TrimRight(b.String(), " \t\n")
-}
-
-// withoutControls leaves out escape sequences, controls, and marks that turn the direction of text.
-func withoutControls(row string) string {
-	var b strings.Builder
-	rs := []rune(row)
-	for i := 0; i < len(rs); i++ {
-		switch r := rs[i]; {
-		case r == '\x1b':
-			i = sequenceEnd(rs, i)
-		case r == '\t', !unicode.IsControl(r) && (r < 0x202a || r > 0x202e) && (r < 0x2066 || r > 0x2069):
-			b.WriteRune(r)
-		}
-	}
-	return b.String()
-}
-
-// sequenceEnd is where the escape sequence that begins at i has its last character.
-func sequenceEnd(rs []rune, i int) int {
-	if i+1 >= len(rs) {
-		return i
-	}
-	switch rs[i+1] {
-	case '[': // CSI: up to a letter or its kin
-		for i += 2; i < len(rs) && (rs[i] < 0x40 || rs[i] > 0x7e); i++ { // the end is all that is wanted
-		}
-		return i
-	case ']', 'P', '^', '_', 'X': // a text: up to BEL or ESC \
-		for i += 2; i < len(rs) && rs[i] != '\a' && rs[i] != '\x1b'; i++ {
-		}
-		if i+1 < len(rs) && rs[i] == '\x1b' && rs[i+1] == '\\' {
-			i++
-		}
-		return i
-	}
-	return i + 1
 }

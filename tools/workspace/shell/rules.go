@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"loci/core"
+	"loci/tools/internal/plaintext"
 	"loci/tools/workspace/masks"
 )
 
@@ -103,7 +104,7 @@ func few(paths []string) string {
 	const most = 5
 	var names []string
 	for _, path := range paths[:min(len(paths), most)] {
-		names = append(names, clean(strings.ReplaceAll(path, "\n", "\ufffd")))
+		names = append(names, plaintext.Of(strings.ReplaceAll(path, "\n", "\ufffd")))
 	}
 	if n := len(paths); n > most {
 		return strings.Join(names, ", ") + fmt.Sprintf(" and %d more", n-most)

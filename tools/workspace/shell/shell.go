@@ -22,6 +22,8 @@ import (
 	"loci/core"
 	"loci/core/jobs"
 	"loci/core/shellline"
+	"loci/tools/internal/plaintext"
+	"loci/tools/internal/reach"
 	"loci/tools/workspace/masks"
 )
 
@@ -331,7 +333,7 @@ func (p *place) answer(r core.JobResult, out *output, rules core.HostRules) core
 	}
 	text += p.settings(r.Settings)
 	if len(r.Layers) > 0 {
-		text += p.closedTo() + unreached(r.Refused, rules)
+		text += p.closedTo() + reach.Unreached(r.Refused, rules, true)
 	} else {
 		text += "\n(It ran unconfined, as a person's configuration says.)"
 	}
@@ -374,7 +376,7 @@ func (p *place) list(paths []string) string {
 		if rel, inside := below(p.real, path); inside {
 			path = rel
 		}
-		names = append(names, clean(filepath.ToSlash(path)))
+		names = append(names, plaintext.Of(filepath.ToSlash(path)))
 	}
 	if n := len(names); n > most {
 		names = append(names[:most], fmt.Sprintf("and %d more", n-most))

@@ -1,0 +1,104 @@
+// Package custom makes tools of what people wrote, beside those that are built in.
+//
+// Promises: what a tool takes is read from its source, which nothing executes before a call; a call runs in a sandbox, with what its
+// agent's variables entitle it to and nothing else of the machine's; what it did to its agent's blocks is written by the transaction
+// that saves its return. No tool hides a built-in one.
+//
+// Layer 1, below tools: it imports core, tools/memory, tools/custom/pysource and the packages that run a language.
+package custom
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"loci/core"
+	"loci/tools/custom/python"
+)
+
+// Config is what a Box needs.
+type Config struct {
+	BuiltIn core.Toolbox
+	Store   core.Store
+	Python  *python.Runner // nil: there is no sandbox
+}
+
+// Box is all tools there are, and the maker of those that people write. Safe for concurrent use.
+type Box struct{ cfg Config }
+
+var (
+	_ core.Toolbox   = (*Box)(nil)
+	_ core.ToolMaker = (*Box)(nil)
+)
+
+// New returns a box.
+func New(cfg Config) *Box { return &Box{cfg} }
+
+// Tools implements core.Toolbox.
+func (b *Box) Tools(ctx context.Context, ids []core.ToolID) ([]core.BoundTool, error) {
+	found, err := b.cfg.BuiltIn.Tools(ctx, ids)
+	if err != nil || len(found) == len(ids) {
+		return found, err
+	}
+	var others []core.ToolID
+	for _, id := range ids {
+		if !slices.ContainsFunc(found, func(t core.BoundTool) bool { return t.Info.ID == id }) {
+			others = append(others, id)
+		}
+	}
+	written, err := b.cfg.Store.Tools().Among(ctx, others)
+	if err != nil {
+		return nil, err
+	}
+	for i := range written {
+		found = append(found, b.Bind(&written[i]))
+	}
+	at := make(map[core.ToolID]int, len(ids))
+	for i, id := range ids {
+		at[id] = i
+	}
+	slices.SortStableFunc(found, func(a, b core.BoundTool) int { return at[a.Info.ID] - at[b.Info.ID] })
+	return found, nil
+}
+
+// Find implements core.Toolbox.
+func (b *Box) Find(ctx context.Context, name string) (core.BoundTool, bool, error) {
+	if found, ok, err := b.cfg.BuiltIn.Find(ctx, name); ok || err != nil {
+		return found, ok, err
+	}
+	t, ok, err := b.cfg.Store.Tools().Find(ctx, name)
+	if err != nil || !ok {
+		return core.BoundTool{}, false, err
+	}
+	return b.Bind(&t), true, nil
+}
+
+// List implements core.Toolbox.
+func (b *Box) List(ctx context.Context) ([]core.BoundTool, error) {
+	all, err := b.cfg.BuiltIn.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	written, err := b.cfg.Store.Tools().List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for i := range written {
+		all = append(all, b.Bind(&written[i]))
+	}
+	slices.SortFunc(all, func(a, b core.BoundTool) int { return strings.Compare(a.Info.Spec.Name, b.Info.Spec.Name) })
+	return all, nil
+}
+
+// Bind implements core.ToolMaker.
+func (b *Box) Bind(t *core.CustomTool) core.BoundTool {
+	own := *t
+	spec := own.Spec()
+	return core.BoundTool{
+		Info: core.ToolInfo{
+			ID: own.ID, Kind: core.ToolCustom, Effect: core.EffectOutside, Spec: spec, Tags: own.Tags, ReturnCharLimit: own.ReturnChars,
+			Custom: &own,
+		},
+		Tool: &tool{cfg: &b.cfg, of: &own},
+	}
+}

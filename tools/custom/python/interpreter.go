@@ -1,0 +1,59 @@
+package python
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+
+	"loci/core"
+)
+
+// systemPath is where programs of the system are, which every sandbox has.
+const systemPath = "/usr/local/bin:/usr/bin:/bin"
+
+// interpreter is a Python that tools are run with.
+type interpreter struct {
+	program string // absolute, through no link
+	prefix  string // what has to be mounted for it; empty: it is the system's
+}
+
+// find looks for an interpreter in a PATH, and where programs of the system are. A script that picks one when it runs is passed over:
+// what it would pick from isn't there inside of a sandbox.
+func find(path string) (interpreter, error) {
+	for _, dir := range filepath.SplitList(path + ":" + systemPath) {
+		file := filepath.Join(dir, "python3")
+		info, err := os.Stat(file)
+		if !filepath.IsAbs(dir) || err != nil || !info.Mode().IsRegular() || info.Mode().Perm()&0o111 == 0 || isScript(file) {
+			continue
+		}
+		real, err := filepath.EvalSymlinks(file)
+		if err != nil {
+			continue
+		}
+		prefix := filepath.Dir(filepath.Dir(real))
+		if ofSystem(prefix) {
+			return interpreter{program: real}, nil
+		}
+		if libs, _ := filepath.Glob(filepath.Join(prefix, "lib", "python3*")); len(libs) > 0 { // the pattern is well formed
+			return interpreter{program: real, prefix: prefix}, nil
+		}
+	}
+	return interpreter{}, core.E(core.Unsupported, "there is no python3 on this machine, and tools in Python need one").
+		WithHint("install Python 3.9 or newer, for example: apt install python3")
+}
+
+func isScript(file string) bool {
+	f, err := os.Open(file)
+	if err != nil {
+		return true
+	}
+	defer func() { _ = f.Close() }() // only read from
+	var head [2]byte
+	n, err := f.Read(head[:])
+	return err != nil || n < 2 || string(head[:]) == "#!"
+}
+
+// ofSystem reports whether every sandbox shows what is below a folder.
+func ofSystem(prefix string) bool {
+	return prefix == "/" || prefix == "/usr" || strings.HasPrefix(prefix, "/usr/")
+}

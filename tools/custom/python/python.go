@@ -1,0 +1,345 @@
+// Package python runs tools that people wrote in Python, with the interpreter of the machine.
+//
+// Promises: each call has an interpreter of its own, in a sandbox, that is used once; a second one waits, started and confined, for
+// the next call, and goes when none comes. The call goes in and its result comes out as one frame of JSON each, through a socket
+// that nothing else writes to: what a tool prints is never taken for a result, and nothing is ever unpickled. A result counts only if
+// the interpreter ended by itself. Time, memory, outputs and results are bounded.
+//
+// Layer 1, below tools: it imports core and tools/custom/pysource.
+package python
+
+import (
+	"context"
+	_ "embed"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"loci/core"
+	"loci/tools/custom/pysource"
+)
+
+//go:embed runner.py
+var program string
+
+// Bounds of a call.
+const (
+	CallTime   = 180 * time.Second
+	idleTime   = time.Minute
+	mostFrame  = 4 << 20
+	mostOutput = 64 << 10 // of each output
+)
+
+// Config is what a Runner needs.
+type Config struct {
+	Sandbox core.Sandbox
+	Path    string // the person's PATH
+}
+
+// Runner runs tools. Close it: it has goroutines while interpreters run.
+type Runner struct {
+	cfg    Config
+	ctx    context.Context // of all interpreters
+	cancel context.CancelFunc
+	owned  sync.WaitGroup
+
+	mu      sync.Mutex // guards what follows
+	closed  bool
+	waiting *worker // the interpreter for the next call; nil: none
+}
+
+// New returns a runner. It starts nothing before the first call.
+func New(cfg Config) *Runner {
+	r := &Runner{cfg: cfg}
+	r.ctx, r.cancel = context.WithCancel(context.Background())
+	return r
+}
+
+// Close ends all interpreters and waits for them.
+func (r *Runner) Close() {
+	r.mu.Lock()
+	r.closed = true
+	r.mu.Unlock()
+	r.cancel()
+	r.owned.Wait()
+}
+
+// Call is a call of a tool.
+type Call struct {
+	Tool      string
+	Source    string
+	Function  pysource.Function
+	Arguments map[string]any
+	State     *State // of the agent, for a function that takes it
+	Env       []string
+	Hosts     core.HostRules // nil: it reaches none
+	Time      time.Duration  // 0: CallTime
+}
+
+// State is what a tool is told of its agent.
+type State struct {
+	ID          string         `json:"id"`
+	Name        string         `json:"name"`
+	Description string         `json:"description"`
+	System      string         `json:"system"`
+	AgentType   string         `json:"agent_type"`
+	Model       string         `json:"model"`
+	Timezone    string         `json:"timezone"`
+	Tags        []string       `json:"tags"`
+	Metadata    map[string]any `json:"metadata"`
+	Blocks      []Block        `json:"blocks"`
+}
+
+// Block is a memory block of the agent.
+type Block struct {
+	ID          string `json:"id"`
+	Label       string `json:"label"`
+	Value       string `json:"value"`
+	Description string `json:"description"`
+	Limit       int    `json:"limit"`
+	ReadOnly    bool   `json:"read_only"`
+}
+
+// Outcome is what became of a call.
+type Outcome struct {
+	Text    string
+	Note    string            // what has to be said about the text
+	Class   string            // of the exception, of which Text is the message; empty: there was none
+	Blocks  map[string]string // the values that the tool gave to blocks, by label
+	Stdout  string
+	Stderr  string
+	Refused []core.JobRefusal
+	Caged   bool
+}
+
+// request is what the interpreter reads, and answer what it writes.
+type request struct {
+	Tool       string            `json:"tool"`
+	Source     string            `json:"source"`
+	Function   string            `json:"function"`
+	Arguments  map[string]any    `json:"arguments"`
+	Positional []string          `json:"positional"`
+	Self       bool              `json:"self"`
+	State      *State            `json:"state"`
+	Env        map[string]string `json:"env"`
+}
+
+type answer struct {
+	Text   string            `json:"text"`
+	Note   string            `json:"note"`
+	Blocks map[string]string `json:"blocks"`
+	Failed *struct {
+		Class string `json:"class"`
+		Text  string `json:"text"`
+	} `json:"failed"`
+}
+
+// Run runs a tool. An error means that nothing ran.
+func (r *Runner) Run(ctx context.Context, c Call) (Outcome, error) {
+	text, err := encode(c)
+	if err != nil {
+		return Outcome{}, err
+	}
+	limit := c.Time
+	if limit == 0 {
+		limit = CallTime
+	}
+	w, err := r.take()
+	if err != nil {
+		return Outcome{}, err
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, core.E(core.Timeout, "the call took longer than %s", limit))
+	defer cancel()
+	defer context.AfterFunc(ctx, func() { w.stop(context.Cause(ctx)) })()
+	w.call(text, c.Hosts)
+	<-w.ended
+	if ctx.Err() == nil {
+		r.ready()
+	}
+	return w.outcome(limit)
+}
+
+func encode(c Call) ([]byte, error) {
+	q := request{
+		Tool: c.Tool, Source: c.Source, Function: c.Function.Name, Arguments: c.Arguments, Positional: []string{},
+		Self: c.Function.Self, State: c.State, Env: map[string]string{},
+	}
+	for _, p := range c.Function.Parameters {
+		if p.Positional {
+			q.Positional = append(q.Positional, p.Name)
+		}
+	}
+	for _, v := range c.Env {
+		name, value, _ := strings.Cut(v, "=")
+		q.Env[name] = value
+	}
+	text, err := json.Marshal(q)
+	if err != nil {
+		return nil, core.E(core.Invalid, "the call can't be written: %w", err)
+	}
+	if len(text) > mostFrame {
+		return nil, core.E(core.TooLarge, "source and arguments of %s are %d bytes together; at most %d are passed", c.Tool, len(text), mostFrame)
+	}
+	return append(binary.BigEndian.AppendUint32(nil, uint32(len(text))), text...), nil
+}
+
+// take returns the interpreter that waits, or a new one.
+func (r *Runner) take() (*worker, error) {
+	r.mu.Lock()
+	w := r.waiting
+	r.waiting = nil
+	r.mu.Unlock()
+	if w != nil && w.begin() {
+		return w, nil
+	}
+	w, err := r.start()
+	if err == nil {
+		w.begin()
+	}
+	return w, err
+}
+
+// ready lets an interpreter wait for the next call, if none does.
+func (r *Runner) ready() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.waiting != nil {
+		return
+	}
+	if w, err := r.startLocked(); err == nil { // the next call says what is wrong
+		r.waiting = w
+	}
+}
+
+func (r *Runner) start() (*worker, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.startLocked()
+}
+
+func (r *Runner) startLocked() (*worker, error) {
+	if r.closed {
+		return nil, core.E(core.Unavailable, "the daemon is shutting down: no tool is started any more")
+	}
+	python, err := find(r.cfg.Path)
+	if err != nil {
+		return nil, err
+	}
+	w := &worker{calls: make(chan []byte, 1), ended: make(chan struct{})}
+	ctx, stop := context.WithCancelCause(r.ctx)
+	w.stop = stop
+	job := core.Job{
+		Profile: core.JobTool, Argv: []string{python.program, "-I", "-B", "-X", "utf8", "-c", program},
+		Env:     []string{"PATH=" + systemPath, "HOME=" + core.SandboxHome, "LANG=C.UTF-8", "TZ=UTC"},
+		Channel: w.serve, Network: &core.JobNetwork{Allows: w.allows},
+		Limits: core.JobLimits{Wall: idleTime + CallTime, Output: mostOutput},
+	}
+	if python.prefix != "" {
+		job.Mounts = []core.JobMount{{Source: python.prefix}}
+	}
+	r.owned.Go(func() {
+		defer stop(nil)
+		defer close(w.ended)
+		w.result, w.fault = r.cfg.Sandbox.Run(ctx, job)
+	})
+	return w, nil
+}
+
+// worker is one interpreter, for one call.
+type worker struct {
+	calls  chan []byte
+	ended  chan struct{}
+	stop   context.CancelCauseFunc
+	result core.JobResult // once it has ended
+	fault  error
+
+	mu     sync.Mutex // guards what follows
+	taken  bool       // it has its call, or goes without one
+	hosts  core.HostRules
+	said   []byte
+	broken error // why what it said is no answer
+}
+
+// begin claims the interpreter, unless it has ended or is about to.
+func (w *worker) begin() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	select {
+	case <-w.ended:
+		return false
+	default:
+	}
+	if w.taken {
+		return false
+	}
+	w.taken = true
+	return true
+}
+
+func (w *worker) call(text []byte, hosts core.HostRules) {
+	w.mu.Lock()
+	w.hosts = hosts
+	w.mu.Unlock()
+	w.calls <- text
+}
+
+// allows reports whether the call may reach a host. It is asked from other goroutines.
+func (w *worker) allows(host string, named bool) bool {
+	w.mu.Lock()
+	hosts := w.hosts
+	w.mu.Unlock()
+	return hosts != nil && hosts.Allows(host, named)
+}
+
+// serve waits for the call, hands it over and reads what became of it.
+func (w *worker) serve(ctx context.Context, stream io.ReadWriter) {
+	idle := time.NewTimer(idleTime)
+	defer idle.Stop()
+	var text []byte
+	select {
+	case text = <-w.calls:
+	case <-ctx.Done():
+		return
+	case <-idle.C:
+		if w.begin() { // nobody has it: it reads the end of the stream, and ends
+			return
+		}
+		select {
+		case text = <-w.calls:
+		case <-ctx.Done():
+			return
+		}
+	}
+	if _, err := stream.Write(text); err != nil {
+		return // how it ended says why
+	}
+	said, err := readFrame(stream)
+	w.mu.Lock()
+	w.said, w.broken = said, err
+	w.mu.Unlock()
+}
+
+// readFrame reads the one frame that a program says.
+func readFrame(r io.Reader) ([]byte, error) {
+	var head [4]byte
+	if _, err := io.ReadFull(r, head[:]); err != nil {
+		return nil, nil //nolint:nilerr // it said nothing
+	}
+	size := binary.BigEndian.Uint32(head[:])
+	if size > mostFrame {
+		return nil, fmt.Errorf("its result has %d bytes; at most %d are read", size, mostFrame)
+	}
+	text := make([]byte, size)
+	if _, err := io.ReadFull(r, text); err != nil {
+		return nil, errors.New("its result breaks off")
+	}
+	if n, err := r.Read(head[:1]); n > 0 || !errors.Is(err, io.EOF) && err != nil && !isReset(err) {
+		return nil, errors.New("it said more than one result")
+	}
+	return text, nil
+}
