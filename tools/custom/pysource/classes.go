@@ -47,7 +47,7 @@ func (t *typing) class(c *class, used *expr) (*Schema, error) {
 	}
 	for _, base := range c.bases {
 		if base.shape == named {
-			if s, ok := scalars[t.full(base.name)]; ok && s.Type != "" {
+			if s, ok := scalars()[t.full(base.name)]; ok && s.Type != "" {
 				return &s, nil // class UserID(str)
 			}
 		}

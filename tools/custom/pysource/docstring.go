@@ -2,6 +2,7 @@ package pysource
 
 import (
 	"strings"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -65,13 +66,15 @@ func expanded(line string) string {
 }
 
 // sections of Google's style, by what becomes of them.
-var sections = map[string]string{
-	"args": "params", "arguments": "params", "parameters": "params", "params": "params", "keyword args": "params",
-	"keyword arguments": "params", "other parameters": "params", "attributes": "params", "attribute": "params",
-	"example": "examples", "examples": "examples",
-	"returns": "", "return": "", "yields": "", "yield": "", "raises": "", "raise": "", "except": "", "exceptions": "", "warns": "",
-	"note": "", "notes": "", "warning": "", "warnings": "", "see also": "", "references": "", "todo": "", "todos": "",
-}
+var sections = sync.OnceValue(func() map[string]string {
+	return map[string]string{
+		"args": "params", "arguments": "params", "parameters": "params", "params": "params", "keyword args": "params",
+		"keyword arguments": "params", "other parameters": "params", "attributes": "params", "attribute": "params",
+		"example": "examples", "examples": "examples",
+		"returns": "", "return": "", "yields": "", "yield": "", "raises": "", "raise": "", "except": "", "exceptions": "", "warns": "",
+		"note": "", "notes": "", "warning": "", "warnings": "", "see also": "", "references": "", "todo": "", "todos": "",
+	}
+})
 
 // parseDocstring reads a docstring whose indentation is cleaned.
 func parseDocstring(s string) docstring {
@@ -95,7 +98,7 @@ func (d *docstring) sections(lines []string) (text []string) {
 		switch {
 		case size > 0:
 			body, next := below(lines, i+size, size == 2)
-			d.section(sections[name], body, size == 2)
+			d.section(sections()[name], body, size == 2)
 			i = next
 		case fieldList(lines[i]):
 			i = d.reST(lines, i)
@@ -112,12 +115,12 @@ func heading(lines []string, i int) (name string, size int) {
 	line := lines[i]
 	if i+1 < len(lines) && len(lines[i+1]) > 2 && strings.Trim(lines[i+1], "-") == "" {
 		name = strings.ToLower(line)
-		if _, known := sections[name]; known {
+		if _, known := sections()[name]; known {
 			return name, 2
 		}
 	}
 	name, found := strings.CutSuffix(strings.ToLower(line), ":")
-	if _, known := sections[name]; !found || !known {
+	if _, known := sections()[name]; !found || !known {
 		return "", 0
 	}
 	for _, next := range lines[i+1:] { // what is indented belongs to it; a word with a colon alone is none

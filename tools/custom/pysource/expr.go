@@ -155,7 +155,7 @@ func (p *parser) atom() *expr {
 	case t.is("("), t.is("["):
 		e.shape = sequence
 		var comma bool
-		e.args, e.keys, comma = p.list(closing[t.text[0]])
+		e.args, e.keys, comma = p.list(closing(t.text[0]))
 		if t.text == "(" && len(e.args) == 1 && !comma && len(e.keys) == 0 {
 			e = e.args[0]
 		}
@@ -197,8 +197,8 @@ func (p *parser) trailed(e *expr) *expr {
 		}
 		p.take()
 		out := &expr{shape: shape, base: e, line: e.line}
-		out.args, out.keys, _ = p.list(closing[t.text[0]])
-		out.text = clip(e.text + t.text + "…" + string(rune(closing[t.text[0]])))
+		out.args, out.keys, _ = p.list(closing(t.text[0]))
+		out.text = clip(e.text + t.text + "…" + string(rune(closing(t.text[0]))))
 		e = out
 	}
 }

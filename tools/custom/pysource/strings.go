@@ -3,6 +3,7 @@ package pysource
 import (
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -157,16 +158,18 @@ func unquote(word string) (string, bool) {
 }
 
 // simple are escapes of one character.
-var simple = map[byte]string{
-	'\n': "", '\\': `\`, '\'': "'", '"': `"`, 'a': "\a", 'b': "\b", 'f': "\f", 'n': "\n", 'r': "\r", 't': "\t", 'v': "\v",
-}
+var simple = sync.OnceValue(func() map[byte]string {
+	return map[byte]string{
+		'\n': "", '\\': `\`, '\'': "'", '"': `"`, 'a': "\a", 'b': "\b", 'f': "\f", 'n': "\n", 'r': "\r", 't': "\t", 'v': "\v",
+	}
+})
 
 // escape reads one escape. One that is unknown, or has a name, stays as it is written.
 func escape(s string) (value string, size int) {
 	if len(s) < 2 {
 		return s, len(s)
 	}
-	if v, ok := simple[s[1]]; ok {
+	if v, ok := simple()[s[1]]; ok {
 		return v, 2
 	}
 	digits, base, from := 0, 16, 2

@@ -248,7 +248,18 @@ var operators = []string{
 	"+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "@=",
 }
 
-var closing = map[byte]byte{'(': ')', '[': ']', '{': '}'}
+// closing returns the bracket that closes one; 0: it is none.
+func closing(open byte) byte {
+	switch open {
+	case '(':
+		return ')'
+	case '[':
+		return ']'
+	case '{':
+		return '}'
+	}
+	return 0
+}
 
 func (s *scanner) operator() error {
 	for _, o := range operators {
@@ -266,7 +277,7 @@ func (s *scanner) operator() error {
 		}
 	case ')', ']', '}':
 		last := len(s.brackets) - 1
-		if last < 0 || closing[s.brackets[last]] != c {
+		if last < 0 || closing(s.brackets[last]) != c {
 			return at(s.line, "a bracket %q closes none", c)
 		}
 		s.brackets = s.brackets[:last]

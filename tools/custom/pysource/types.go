@@ -6,6 +6,7 @@ import (
 	"math/big"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // typing turns the types of one tool into schemas.
@@ -43,18 +44,20 @@ func (m *module) parameters(f *function, doc docstring) (*Schema, error) {
 }
 
 // scalars are types that JSON has, or writes as text.
-var scalars = map[string]Schema{
-	"str": {Type: "string"}, "int": {Type: "integer"}, "float": {Type: "number"}, "bool": {Type: "boolean"},
-	"bytes": {Type: "string"}, "bytearray": {Type: "string"}, "complex": {Type: "string"},
-	"datetime.datetime": {Type: "string", Format: "date-time"}, "datetime.date": {Type: "string", Format: "date"},
-	"datetime.time": {Type: "string", Format: "time"}, "datetime.timedelta": {Type: "string", Format: "duration"},
-	"uuid.UUID": {Type: "string", Format: "uuid"}, "decimal.Decimal": {Type: "number"}, "fractions.Fraction": {Type: "number"},
-	"pathlib.Path": {Type: "string"}, "pathlib.PurePath": {Type: "string"},
-	"typing.LiteralString": {Type: "string"}, "typing.Text": {Type: "string"}, "typing.AnyStr": {Type: "string"},
-	"pydantic.EmailStr": {Type: "string"}, "pydantic.HttpUrl": {Type: "string"}, "pydantic.AnyUrl": {Type: "string"},
-	"typing.Any": {}, "object": {},
-	"numbers.Number": {Type: "number"},
-}
+var scalars = sync.OnceValue(func() map[string]Schema {
+	return map[string]Schema{
+		"str": {Type: "string"}, "int": {Type: "integer"}, "float": {Type: "number"}, "bool": {Type: "boolean"},
+		"bytes": {Type: "string"}, "bytearray": {Type: "string"}, "complex": {Type: "string"},
+		"datetime.datetime": {Type: "string", Format: "date-time"}, "datetime.date": {Type: "string", Format: "date"},
+		"datetime.time": {Type: "string", Format: "time"}, "datetime.timedelta": {Type: "string", Format: "duration"},
+		"uuid.UUID": {Type: "string", Format: "uuid"}, "decimal.Decimal": {Type: "number"}, "fractions.Fraction": {Type: "number"},
+		"pathlib.Path": {Type: "string"}, "pathlib.PurePath": {Type: "string"},
+		"typing.LiteralString": {Type: "string"}, "typing.Text": {Type: "string"}, "typing.AnyStr": {Type: "string"},
+		"pydantic.EmailStr": {Type: "string"}, "pydantic.HttpUrl": {Type: "string"}, "pydantic.AnyUrl": {Type: "string"},
+		"typing.Any": {}, "object": {},
+		"numbers.Number": {Type: "number"},
+	}
+})
 
 // lists and maps are the containers, by their full names.
 var (
@@ -157,7 +160,7 @@ func (t *typing) quoted(e *expr, text string) (*Schema, bool, error) {
 // name describes a type that has only a name.
 func (t *typing) name(e *expr) (*Schema, error) {
 	full := t.full(e.name)
-	if s, ok := scalars[full]; ok && t.classes[full] == nil && t.aliases[full] == nil {
+	if s, ok := scalars()[full]; ok && t.classes[full] == nil && t.aliases[full] == nil {
 		return &s, nil
 	}
 	switch {
