@@ -20,7 +20,7 @@ type fake struct {
 	window   int // of the model, if larger than the contract shows
 	mu       sync.Mutex
 	opens    int
-	shared   string // what was last done with a tool
+	shared   string  // what was last done with a tool
 	openErrs []error // for the first calls of Open
 	session  api.Session
 	history  []api.Message

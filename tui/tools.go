@@ -57,7 +57,9 @@ func (p toolPanel) share(agent string, t tool) tea.Cmd {
 	if t.has {
 		do, said = p.backend.DetachTool, "the agent no longer has it: "
 	}
-	shared := func(ctx context.Context) (string, error) { return transcript.OneLine(api.Val(t.Name)), do(ctx, agent, t.ID) }
+	shared := func(ctx context.Context) (string, error) {
+		return transcript.OneLine(api.Val(t.Name)), do(ctx, agent, t.ID)
+	}
 	return load(p.ui, shared, func(name string) tea.Cmd {
 		p.ui.notice(said + name)
 		return nil
