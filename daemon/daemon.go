@@ -273,6 +273,7 @@ func (d *Daemon) httpServer(requests context.Context) *http.Server {
 	handler := server.New(server.Config{
 		Open: d.awaitParts, Host: d, Version: d.cfg.Version, Logger: d.logger,
 		Token: core.Secret(d.cfg.Settings.Token), Origins: d.cfg.Settings.Origins, Clock: d.cfg.Clock,
+		MCP: d.mcp(),
 	})
 	return &http.Server{
 		Handler: handler, ConnContext: server.ConnContext,

@@ -27,6 +27,7 @@ type Config struct {
 	Listen        string        `toml:"listen" env:"LOCI_LISTEN" doc:"loopback address for TCP, like 127.0.0.1:8283; empty: the socket only"`
 	Token         string        `toml:"token" env:"LOCI_TOKEN" doc:"password that TCP requests must carry; empty: none" secret:"true"`
 	Origins       []string      `toml:"origins" env:"LOCI_ORIGINS" doc:"web pages that may use the TCP address, like http://localhost:3000; empty: none"`
+	MCPAgents     []string      `toml:"mcp_agents" env:"LOCI_MCP_AGENTS" doc:"agents whose memory other programs reach over TCP at /mcp, with the token; empty: none"`
 	MaxSteps      int           `toml:"max_steps" env:"LOCI_MAX_STEPS" envDefault:"50" doc:"model calls that one request may take"`
 	RunTimeout    time.Duration `toml:"run_timeout" env:"LOCI_RUN_TIMEOUT" envDefault:"30m" doc:"time that one request may take; 0s: no limit"`
 	CommentsTime  time.Duration `toml:"comments_timeout" env:"LOCI_COMMENTS_TIMEOUT" envDefault:"15m" doc:"time that a provider may send signs of life and nothing else"`

@@ -81,9 +81,13 @@ type Config struct {
 	Logger  *slog.Logger // nil: discarded
 	Token   core.Secret  // empty: none is needed
 	Origins []string     // web page origins that may send requests, as browsers write them; all others are refused
+	MCP     http.Handler // serves other programs at /mcp; nil: nobody does
 	Ping    time.Duration
 	Clock   func() time.Time // nil: time.Now
 }
+
+// pathMCP is where the Model Context Protocol is served.
+const pathMCP = "/mcp"
 
 // pingEvery is the contract's ping interval on an otherwise silent stream.
 const pingEvery = 20 * time.Second
@@ -113,6 +117,9 @@ func New(cfg Config) *Server {
 	s := &Server{cfg: cfg, parts: cfg.Parts, open: cfg.Open == nil, uploads: make(chan struct{}, uploadsAtOnce)}
 	router := chi.NewMux()
 	s.register(humachi.New(router, s.humaConfig()))
+	if cfg.MCP != nil {
+		router.Handle(pathMCP, cfg.MCP)
+	}
 	router.NotFound(s.notFound)
 	router.MethodNotAllowed(s.methodNotAllowed)
 	s.handler = s.guard(router)
