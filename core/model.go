@@ -47,11 +47,15 @@ type ModelInfo struct {
 	Images        ImageInput
 	BindsPrefix   bool // native items are only valid after an unchanged prefix
 	CacheTTL      time.Duration
+	TextCalls     string // the form in which it writes calls of tools into its text; TextCallsOff: it never does; empty: nothing is known
 	Offline       bool   // no language model
 	Hidden        string // why it can't chat although it is listed; empty: it can
 	Notice        string // what to tell a person about it
 	Own           any    // what its provider wants back in a request; opaque to everybody else
 }
+
+// TextCallsOff is set for a model in whose text no calls are looked for.
+const TextCallsOff = "off"
 
 // defaultWindow is the context window, in tokens, to assume if nothing says how large it is.
 const defaultWindow = 32_768

@@ -141,8 +141,9 @@ func TestAServersWireAndQuirksAreSetInTheConfiguration(t *testing.T) {
 	}
 	for want, settings := range map[string]map[string]map[string]string{
 		`there is no provider "nobody"`: {"nobody": {"wire": "chat"}}, "wire cannot be": {"vllm": {"wire": "morse"}},
-		`there is no setting "colour"`:    {"vllm": {"colour": "red"}},
-		"nothing but base_url can be set": {"ollama": {"wire": "chat"}}, "is not the address": {"vllm": {"base_url": "nowhere"}},
+		`there is no setting "colour"`: {"vllm": {"colour": "red"}},
+		`there is no setting "wire"`:   {"ollama": {"wire": "chat"}}, "keep_alive cannot be": {"ollama": {"keep_alive": "soon"}},
+		"is not the address": {"vllm": {"base_url": "nowhere"}},
 	} {
 		if _, err := providers.Configure(
 			providers.Rows(),

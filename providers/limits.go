@@ -17,6 +17,7 @@ const most = 100_000_000
 type modelSettings struct {
 	window, output int
 	tools, images  *bool
+	textCalls      string
 }
 
 // modelSetting are the settings of models, and what each does.
@@ -26,6 +27,7 @@ func modelSetting(name string) func(*modelSettings, string) error {
 		"max_output":     func(m *modelSettings, v string) (err error) { m.output, err = tokens(name, v); return err },
 		"tools":          func(m *modelSettings, v string) (err error) { m.tools, err = switched(name, v); return err },
 		"images":         func(m *modelSettings, v string) (err error) { m.images, err = switched(name, v); return err },
+		"text_calls":     func(m *modelSettings, v string) (err error) { m.textCalls, err = readForm(name, v); return err },
 	}[name]
 }
 
@@ -61,7 +63,7 @@ func (r *Row) readModels(settings map[string]string) error {
 		if set == nil {
 			if model != "" {
 				return core.E(core.Invalid, "there is no setting %q of a model", name).
-					WithHint("there are context_window, images, max_output, tools")
+					WithHint("there are context_window, images, max_output, text_calls, tools")
 			}
 			continue
 		}
@@ -101,6 +103,9 @@ func (r *Row) overrule(info *core.ModelInfo) {
 		}
 		if m.images != nil {
 			info.Images = core.ImagesIf(*m.images)
+		}
+		if m.textCalls != "" {
+			info.TextCalls = m.textCalls
 		}
 	}
 }

@@ -167,7 +167,7 @@ func TestAModelThatOllamaHasNotIsNotFound(t *testing.T) {
 	p := resolver(t, &contacts{}, s)
 	vars := env(map[string]string{"OLLAMA_HOST": s.URL})
 	_, _, err := p.Chat(t.Context(), "ollama/missing", vars)
-	if core.KindOf(err) != core.NotFound || !strings.Contains(core.HintOf(err), "ollama pull missing") {
+	if core.KindOf(err) != core.NotFound || !strings.Contains(core.HintOf(err), "loci models pull ollama/missing") {
 		t.Errorf("got %v, hint %q", err, core.HintOf(err))
 	}
 	if _, _, err := p.Chat(t.Context(), "ollama/test-model", vars); err != nil {

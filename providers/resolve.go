@@ -14,6 +14,7 @@ import (
 
 	"loci/core"
 	"loci/providers/embed"
+	"loci/providers/internal/machine"
 	"loci/providers/internal/wire"
 	"loci/providers/protocol"
 )
@@ -31,6 +32,7 @@ type Config struct {
 	Idle     time.Duration    // how long a server may be silent in the middle of an answer; 0: the row's, or five minutes
 	Comments time.Duration    // how long a server may send nothing but comments; 0: fifteen minutes
 	Parallel int              // concurrent requests per key if the row has no limit; 0: 64
+	Memory   int64            // of this machine, in bytes; 0: what it has; below: unknown
 }
 
 // Providers finds the model for a handle. It is safe for concurrent use. What a wire keeps between calls is closed by
@@ -65,6 +67,9 @@ func New(cfg Config) *Providers {
 	}
 	if cfg.Rows == nil {
 		cfg.Rows = Rows()
+	}
+	if cfg.Memory == 0 {
+		cfg.Memory = machine.Memory()
 	}
 	p := &Providers{cfg: cfg, base: cfg.Rows, http: cfg.HTTP, words: embed.New(), servers: map[string]*server{}}
 	p.rows.Store(&p.base)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"loci/core"
+	"loci/providers/internal/machine"
 	"loci/providers/internal/wire"
 	"loci/providers/protocol"
 )
@@ -73,11 +74,15 @@ func (p *Providers) newServer(e endpoint) (*server, error) {
 			return nil, err
 		}
 	}
-	var err error
-	s.wire, err = e.protocol.Open(protocol.Options{
+	opts := protocol.Options{
 		Provider: e.row.Name, BaseURL: e.base, Values: e.values, KeyVar: e.hintVar(), Idle: idle, Comments: p.cfg.Comments,
 		HTTP: protocol.Signed(p.http, e.base, e.headers, s.signer),
-	})
+	}
+	if loopback(e.base) {
+		opts.Memory, opts.Unified = max(p.cfg.Memory, 0), machine.Unified
+	}
+	var err error
+	s.wire, err = e.protocol.Open(opts)
 	return s, err
 }
 
@@ -287,6 +292,7 @@ func (e endpoint) info(m protocol.Model) core.ModelInfo {
 		Handle: core.Handle(e.row.Name + "/" + m.Name), Name: m.Name, Provider: e.row.Name, Protocol: e.protocol.Name(),
 		Endpoint: e.base, ContextWindow: e.window(m), MaxOutput: m.MaxOutput, Tools: m.Tools, ForcedTools: m.Forced, Reasoning: m.Reasoning,
 		Images: cmp.Or(m.Images, known.images), BindsPrefix: m.Binds || known.binds, CacheTTL: e.row.CacheTTL, Hidden: m.Hidden, Own: m.Own,
+		TextCalls: e.textForm(m.Name),
 	}
 	if info.ContextWindow <= 0 {
 		info.ContextWindow = unknownCloud

@@ -3,6 +3,7 @@ package service
 import (
 	"cmp"
 	"context"
+	"iter"
 	"slices"
 	"sync"
 	"time"
@@ -174,4 +175,14 @@ func (p *parts) env(env core.Env) core.Env {
 func bareInfo(handle core.Handle) core.ModelInfo {
 	provider, name, _ := handle.Split()
 	return core.ModelInfo{Handle: handle, Name: name, Provider: provider, Protocol: provider}
+}
+
+// Pull has a server download a model.
+func (m *Models) Pull(ctx context.Context, name string, env core.Env) iter.Seq2[core.Pulled, error] {
+	if p, ok := m.Models.(core.Puller); ok {
+		return p.Pull(ctx, name, m.env(env))
+	}
+	return func(yield func(core.Pulled, error) bool) {
+		yield(core.Pulled{}, core.E(core.Unsupported, "no model can be downloaded here"))
+	}
 }

@@ -79,6 +79,7 @@ func abilitiesOf(req core.ChatRequest) abilities {
 
 // ask makes one request, and more while the model pauses its turn: what it said goes back and it goes on.
 func (c *Client) ask(ctx context.Context, b *builder, body *request, out func(core.Delta) bool) error {
+	out = wire.TextCalls{Items: true}.Read(b.req, out)
 	r := newReader(c.who, b.req, out)
 	asked := body.Messages
 	for pauses := 0; ; pauses++ {

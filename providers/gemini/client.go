@@ -63,6 +63,7 @@ func abilitiesOf(req core.ChatRequest) abilities {
 
 // ask makes one request, and the same once more if the model wrote a call that its service could not read.
 func (c *Client) ask(ctx context.Context, req core.ChatRequest, body *request, out func(core.Delta) bool) error {
+	out = wire.TextCalls{Items: true}.Read(req, out)
 	r := newReader(c.who, req, out)
 	for attempt := 1; ; attempt++ {
 		r.begin()

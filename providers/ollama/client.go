@@ -8,10 +8,12 @@ import (
 	"iter"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/ollama/ollama/api"
 
 	"loci/core"
+	"loci/providers/internal/textcalls"
 	"loci/providers/internal/wire"
 	"loci/providers/protocol"
 )
@@ -21,6 +23,7 @@ type Client struct {
 	opts  protocol.Options
 	who   wire.Who
 	calls wire.Caller
+	keep  time.Duration // see Protocol.KeepAlive
 }
 
 var (
@@ -50,7 +53,7 @@ func (c *Client) Stream(ctx context.Context, req core.ChatRequest) iter.Seq2[cor
 }
 
 func (c *Client) ask(ctx context.Context, req core.ChatRequest, out func(core.Delta) bool) error {
-	body, err := wire.Encode(chatRequest(req))
+	body, err := wire.Encode(c.chatRequest(req))
 	if err != nil {
 		return c.who.E(core.Invalid, "the request cannot be written: %w", err)
 	}
@@ -61,7 +64,7 @@ func (c *Client) ask(ctx context.Context, req core.ChatRequest, out func(core.De
 		return c.who.Network(ctx, watch, err)
 	}
 	defer resp.Body.Close()
-	r := newReader(c.who, req, out)
+	r := newReader(c.who, req, wire.TextCalls{Default: textcalls.Hermes}.Read(req, out))
 	lines := wire.NewLines(watch.Reader(resp.Body))
 	for !r.done {
 		line, err := lines.Next()
@@ -87,7 +90,7 @@ func (c *Client) refused(status int, header http.Header, body []byte) *core.Erro
 	case status == http.StatusForbidden:
 		e.Kind, e.Hint = core.Invalid, "Ollama refuses the address it is asked under; set OLLAMA_HOST to the one it listens on"
 	case status == http.StatusNotFound && strings.Contains(string(body), "not found"):
-		e.Hint = "get it with `ollama pull`, or see `loci models`"
+		e.Hint = "download it with `loci models pull NAME`, or see `loci models`"
 	}
 	return e
 }
@@ -98,8 +101,12 @@ type native struct {
 }
 
 // chatRequest makes the wire form. Its bytes depend only on the request.
-func chatRequest(req core.ChatRequest) *api.ChatRequest {
+func (c *Client) chatRequest(req core.ChatRequest) *api.ChatRequest {
 	stream, no := true, false
+	form := format(req.Settings.ResponseFormat)
+	if form != nil && len(req.Tools) > 0 && req.Choice.Mode != core.ChoiceNone {
+		req.System, form = strings.TrimPrefix(req.System+"\n\n"+inWords(form), "\n\n"), nil
+	}
 	out := &api.ChatRequest{
 		Model:    req.Model,
 		Stream:   &stream,
@@ -124,8 +131,20 @@ func chatRequest(req core.ChatRequest) *api.ChatRequest {
 		out.Options["temperature"] = *s.Temperature
 	}
 	out.Think = think(req.Model, s.ReasoningEffort)
-	out.Format = format(s.ResponseFormat)
+	out.Format = form
+	if c.keep != 0 {
+		out.KeepAlive = &api.Duration{Duration: c.keep}
+	}
 	return out
+}
+
+// inWords asks for a form of the answer where tools are offered: the server would force each answer into it, so that no tool could
+// be called.
+func inWords(form json.RawMessage) string {
+	if string(form) == `"json"` {
+		return "Your last answer, after all calls of tools, is one JSON object and nothing else."
+	}
+	return "Your last answer, after all calls of tools, is JSON by this schema and nothing else:\n" + string(form)
 }
 
 // think turns an effort into Ollama's switch. If unset, a thinking model keeps thinking. Only gpt-oss understands

@@ -16,16 +16,6 @@ import (
 	"loci/providers/protocol"
 )
 
-// DefaultWindow is requested if neither the user nor the server has given a size. The memory for a window is allocated
-// when a model is loaded: about 2 GB at 16,384 tokens for an 8B model, twice that at 32,768, which would push part of
-// the model out of a common 8 GB card. A Modelfile's num_ctx, the window that the model already runs with, or the
-// agent's context window raise it.
-const DefaultWindow = 16_384
-
-// smallest is the least running window that is kept: anything smaller is just Ollama's own small default, and a prompt
-// with tools would fill it.
-const smallest = 8_192
-
 // Up implements protocol.Prober.
 func (c *Client) Up(ctx context.Context) error {
 	_, err := c.call(ctx, http.MethodGet, "/api/version", nil)
@@ -48,22 +38,20 @@ func (c *Client) List(ctx context.Context) (protocol.Listing, error) {
 		return protocol.Listing{}, err
 	}
 	running := c.running(ctx)
-	out := make([]protocol.Model, 0, len(tags.Models))
-	for _, row := range tags.Models {
-		var m struct {
-			Name string `json:"name"`
-		}
-		if json.Unmarshal(row, &m) == nil && m.Name != "" {
-			out = append(out, protocol.Model{Name: m.Name})
-		}
-	}
+	out := make([]protocol.Model, len(tags.Models))
 	var wg sync.WaitGroup
 	slots := make(chan struct{}, 4)
-	for i := range out {
+	for i, raw := range tags.Models {
+		row := rowOf(raw)
+		if row.Name == "" {
+			out[i] = protocol.Unnamed(i)
+			out[i].Window = DefaultWindow
+			continue
+		}
 		wg.Go(func() {
 			slots <- struct{}{}
 			defer func() { <-slots }()
-			out[i] = c.describe(ctx, out[i].Name, running)
+			out[i] = c.describe(ctx, &row, running)
 		})
 	}
 	wg.Wait()
@@ -75,21 +63,57 @@ func (c *Client) Describe(ctx context.Context, name string) (protocol.Model, err
 	show, err := c.show(ctx, name)
 	if kind := core.KindOf(err); kind == core.Invalid || kind == core.NotFound {
 		return protocol.Model{}, core.E(core.NotFound, "%s has no model %q", c.opts.Provider, name).
-			WithHint("get it with `ollama pull %s`, or see `loci models`", name)
+			WithHint("download it: loci models pull %s/%s; or see `loci models`", c.opts.Provider, name)
 	}
 	if err != nil {
 		return assumed(name), err
 	}
-	return modelOf(name, show, c.running(ctx)), nil
+	return c.modelOf(name, &show, c.running(ctx)), nil
 }
 
-// describe never fails: a model whose description can't be fetched is assumed to chat with tools.
-func (c *Client) describe(ctx context.Context, name string, running map[string]int) protocol.Model {
-	show, err := c.show(ctx, name)
-	if err != nil {
-		return assumed(name)
+// row is what the list of models says of one; newer servers say what it can do.
+type row struct {
+	Name         string   `json:"name"`
+	Model        string   `json:"model"`
+	Capabilities []string `json:"capabilities"`
+}
+
+// rowOf reads a row; what has no name can't be asked for.
+func rowOf(raw json.RawMessage) row {
+	var r row
+	if json.Unmarshal(raw, &r) != nil {
+		r = row{}
+		var named struct {
+			Name  string `json:"name"`
+			Model string `json:"model"`
+		}
+		_ = json.Unmarshal(raw, &named) // what it says besides has a form that we don't know
+		r.Name, r.Model = named.Name, named.Model
 	}
-	return modelOf(name, show, running)
+	if r.Name == "" {
+		r.Name = r.Model
+	}
+	return r
+}
+
+// describe never fails: a model whose description can't be fetched is assumed to chat with tools, unless the list says what it
+// can do, or the server that it has no description.
+func (c *Client) describe(ctx context.Context, r *row, running map[string]int) protocol.Model {
+	show, err := c.show(ctx, r.Name)
+	if err == nil {
+		if len(show.Capabilities) == 0 {
+			show.Capabilities = r.Capabilities
+		}
+		return c.modelOf(r.Name, &show, running)
+	}
+	m := assumed(r.Name)
+	if len(r.Capabilities) > 0 {
+		m = c.modelOf(r.Name, &description{Capabilities: r.Capabilities}, running)
+	}
+	if kind := core.KindOf(err); m.Hidden == "" && (kind == core.Invalid || kind == core.NotFound) {
+		m.Hidden = "the server does not describe it: " + strings.TrimPrefix(err.Error(), c.opts.Provider+": ")
+	}
+	return m
 }
 
 // assumed returns the model for a name that the server hasn't described.
@@ -102,6 +126,10 @@ type description struct {
 	Parameters   string                     `json:"parameters"`
 	ModelInfo    map[string]json.RawMessage `json:"model_info"`
 	Capabilities []string                   `json:"capabilities"`
+	Remote       string                     `json:"remote_host"`
+	Details      struct {
+		Quantization string `json:"quantization_level"`
+	} `json:"details"`
 }
 
 func (c *Client) show(ctx context.Context, name string) (description, error) {
@@ -114,7 +142,7 @@ func (c *Client) show(ctx context.Context, name string) (description, error) {
 	return show, err
 }
 
-func modelOf(name string, show description, running map[string]int) protocol.Model {
+func (c *Client) modelOf(name string, show *description, running map[string]int) protocol.Model {
 	can := func(what string) bool { return slices.Contains(show.Capabilities, what) }
 	m := protocol.Model{Name: name, Tools: can("tools"), Reasoning: can("thinking"), Embeds: can("embedding")}
 	switch {
@@ -126,21 +154,25 @@ func modelOf(name string, show description, running map[string]int) protocol.Mod
 	if len(show.Capabilities) > 0 {
 		m.Images = core.ImagesIf(can("vision"))
 	}
-	m.Window = window(running[trimTag(name)], numCtx(show.Parameters), trained(show.ModelInfo))
+	room := memory{bytes: c.opts.Memory, unified: c.opts.Unified}.carries(show.ModelInfo, show.Details.Quantization)
+	if model := trained(show.ModelInfo); show.Remote != "" && model > 0 { // it takes no memory here
+		room = model
+	}
+	m.Window = window(running[trimTag(name)], numCtx(show.Parameters), trained(show.ModelInfo), room)
 	return m
 }
 
-// window chooses the size to request: the running one, the Modelfile's, else the default or what the model has, if less.
-func window(running, modelfile, model int) int {
+// window chooses the size to request: the running one, the Modelfile's, else what there is room for or what the model has, if less.
+func window(running, modelfile, model, room int) int {
 	switch {
 	case running >= smallest || running > 0 && running == model:
 		return running
 	case modelfile > 0:
 		return modelfile
 	case model > 0:
-		return min(model, DefaultWindow)
+		return min(model, room)
 	}
-	return DefaultWindow
+	return room
 }
 
 // numCtx finds the Modelfile's num_ctx in the text of its parameters.

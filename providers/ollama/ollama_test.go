@@ -375,3 +375,100 @@ func TestThoughtsWithoutTheirMarkAreThoughts(t *testing.T) {
 		t.Errorf("reasoning %q, text %q, %v", a.Reasoning, a.Text, err)
 	}
 }
+
+func TestAModelStaysLoadedAsLongAsTheSettingSays(t *testing.T) {
+	t.Parallel()
+	for value, want := range map[string]any{"": nil, "30m": "30m0s", "always": -1.0} {
+		var kept atomic.Pointer[[]byte]
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			body, _ := io.ReadAll(r.Body)
+			kept.Store(&body)
+			_, _ = io.WriteString(w, say("ok")+end)
+		}))
+		t.Cleanup(server.Close)
+		settings := map[string]string{"keep_alive": value}
+		if value == "" {
+			clear(settings)
+		}
+		p, err := ollama.Protocol{}.Set(settings)
+		if err != nil {
+			t.Fatal(err)
+		}
+		transport := wire.NewTransport(nil)
+		t.Cleanup(transport.CloseIdleConnections)
+		c, err := p.Open(protocol.Options{Provider: "ollama", BaseURL: server.URL, HTTP: transport})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := providertest.Collect(t.Context(), t, c, providertest.Ask("m", "x")); err != nil {
+			t.Fatal(err)
+		}
+		var sent map[string]any
+		if err := json.Unmarshal(*kept.Load(), &sent); err != nil || sent["keep_alive"] != want {
+			t.Errorf("%q: keep_alive %v, want %v (%v)", value, sent["keep_alive"], want, err)
+		}
+	}
+	for _, wrong := range []string{"soon", "-5m", "1ms", "9999h"} {
+		if _, err := (ollama.Protocol{}).Set(map[string]string{"keep_alive": wrong}); core.KindOf(err) != core.Invalid {
+			t.Errorf("%q: %v", wrong, err)
+		}
+	}
+}
+
+func TestAFormOfTheAnswerLeavesToolsCallable(t *testing.T) {
+	t.Parallel()
+	schema := map[string]any{"type": "json_schema", "json_schema": map[string]any{"schema": map[string]any{"type": "object"}}}
+	for _, tools := range []bool{true, false} {
+		c, sent := answers(t, say("ok")+end)
+		req := providertest.Ask("m", "x")
+		req.Settings.ResponseFormat = schema
+		if !tools {
+			req.Tools = nil
+		}
+		if _, err := providertest.Collect(t.Context(), t, c, req); err != nil {
+			t.Fatal(err)
+		}
+		system, _ := sent()["messages"].([]any)[0].(map[string]any)["content"].(string)
+		if forced, asked := sent()["format"] != nil, strings.Contains(system, `{"type":"object"}`); forced == tools || asked != tools {
+			t.Errorf("with tools %v: format %v, system %q", tools, sent()["format"], system)
+		}
+	}
+}
+
+func TestNoModelIsLeftOutOfTheListInSilence(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		switch {
+		case r.URL.Path == "/api/tags":
+			_, _ = io.WriteString(w, `{"models":[{"name":"a"},{"model":"b","size":"odd"},{"name":7},`+
+				`{"name":"old","capabilities":["embedding"]},{"name":"c"}]}`)
+		case strings.Contains(string(body), `"c"`):
+			w.WriteHeader(http.StatusNotFound)
+			_, _ = io.WriteString(w, `{"error":"model 'c' not found"}`)
+		case strings.Contains(string(body), `"old"`):
+			w.WriteHeader(http.StatusInternalServerError)
+		default:
+			_, _ = io.WriteString(w, `{"capabilities":["completion","tools"]}`)
+		}
+	}))
+	t.Cleanup(server.Close)
+	transport := wire.NewTransport(nil)
+	t.Cleanup(transport.CloseIdleConnections)
+	c := ollama.New(protocol.Options{Provider: "ollama", BaseURL: server.URL, HTTP: transport})
+	list, err := c.List(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for _, m := range list.Models {
+		got[m.Name] = m.Hidden
+	}
+	want := map[string]string{
+		"a": "", "b": "", "row-3": "its row in the server's list has no name that can be read",
+		"old": "its capabilities are embedding, not completion", "c": "the server does not describe it: model 'c' not found",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -27,7 +27,7 @@ func TestCapabilitiesSayWhoTakesImages(t *testing.T) {
 	for want, can := range map[core.ImageInput][]string{
 		core.ImagesTaken: {"completion", "vision"}, core.ImagesRefused: {"completion", "tools"}, core.ImagesUnknown: nil,
 	} {
-		if got := modelOf("m", description{Capabilities: can}, nil).Images; got != want {
+		if got := (&Client{}).modelOf("m", &description{Capabilities: can}, nil).Images; got != want {
 			t.Errorf("%v: %q", can, got)
 		}
 	}

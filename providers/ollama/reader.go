@@ -16,7 +16,6 @@ type reader struct {
 	out      func(core.Delta) bool
 	offered  []string
 	split    wire.Splitter
-	texts    wire.Calls
 	calls    int
 	ids      []string // ids of the calls
 	answered bool
@@ -99,18 +98,11 @@ func (r *reader) say(p wire.Split) bool {
 			return false
 		}
 	}
-	if len(r.offered) > 0 {
-		p.Text = r.texts.Add(p.Text)
-	}
-	return r.text(p.Text)
-}
-
-func (r *reader) text(text string) bool {
-	if text == "" {
+	if p.Text == "" {
 		return true
 	}
 	r.answered = true
-	return r.out(core.Delta{Text: text})
+	return r.out(core.Delta{Text: p.Text})
 }
 
 func (r *reader) call(id, name, arguments string) bool {
@@ -127,15 +119,6 @@ func (r *reader) end() error {
 	if !r.say(r.split.End()) {
 		return errBreak
 	}
-	calls, rest := r.texts.End(func(name string) bool { return slices.Contains(r.offered, name) })
-	for _, c := range calls {
-		if !r.call("", c.Name, c.Arguments) {
-			return errBreak
-		}
-	}
-	if !r.text(rest) {
-		return errBreak
-	}
 	last := core.Delta{End: true, Finish: core.FinishStop}
 	if prompt, eval := int(r.last.Prompt), int(r.last.Eval); prompt > 0 || eval > 0 {
 		last.Usage = &core.Usage{Prompt: prompt, Completion: eval, Total: prompt + eval}
@@ -146,7 +129,7 @@ func (r *reader) end() error {
 	case !r.answered && r.calls == 0:
 		return r.who.Empty()
 	}
-	if r.calls > 0 && r.thought.Len() > 0 {
+	if r.thought.Len() > 0 && len(r.offered) > 0 { // sent back only beside calls, of which the text may have some
 		if raw, err := wire.Encode(native{Thinking: r.thought.String()}); err == nil {
 			last.Native = raw
 		}

@@ -112,6 +112,7 @@ func counted(prompt, completion, total count) *core.Usage {
 type chatReader struct {
 	who      wire.Who
 	history  History
+	texts    bool // there may be calls in the text
 	x        *exchange
 	swallows func() // records that the server omits the opening mark of thoughts
 	split    wire.Splitter
@@ -126,7 +127,7 @@ type chatReader struct {
 
 func newChatReader(c *Client, req core.ChatRequest, x *exchange) chatReader {
 	return chatReader{
-		who: c.who, history: c.quirks.History, x: x, calls: callList{offered: names(req.Tools)},
+		who: c.who, history: c.quirks.History, texts: req.Info.TextCalls != "", x: x, calls: callList{offered: names(req.Tools)},
 		split: wire.Splitter{Hold: c.swallowing(req.Model)}, swallows: func() { c.swallows(req.Model) },
 	}
 }
@@ -334,7 +335,7 @@ func (r *chatReader) native() json.RawMessage {
 	var n chatNative
 	switch r.history {
 	case HistoryCalls, HistoryAlways:
-		if r.calls.opened > 0 {
+		if r.calls.opened > 0 || r.texts {
 			n.ReasoningContent = r.thought.String()
 		}
 	case HistoryDetails:

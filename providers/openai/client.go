@@ -149,6 +149,7 @@ func (c *Client) ask(ctx context.Context, req core.ChatRequest, left map[wire.Re
 		req = wire.Unforced(req)
 	}
 	req.Messages = wire.UniqueCalls(req.Messages, on == Responses)
+	out = wire.TextCalls{Items: on == Responses}.Read(req, out)
 	if on == Responses {
 		t = newResponsesTurn(c, req, x, left)
 	} else {
@@ -158,7 +159,7 @@ func (c *Client) ask(ctx context.Context, req core.ChatRequest, left map[wire.Re
 	defer x.watch.Stop()
 	s, err := t.open(x.watch.Context())
 	if err != nil {
-		return c.who.Network(ctx, x.watch, err)
+		return c.withoutChat(ctx, x.status, c.who.Network(ctx, x.watch, err))
 	}
 	defer s.Close()
 	last, err := c.read(ctx, x, s, t, out)

@@ -56,9 +56,11 @@ func (c *Client) List(ctx context.Context) (protocol.Listing, error) {
 		return protocol.Listing{}, c.who.E(core.Unavailable, why, c.opts.Provider, wire.ErrListing)
 	}
 	out := make([]protocol.Model, 0, len(rows))
-	for _, row := range rows {
+	for i, row := range rows {
 		if e, ok := parseEntry(row); ok {
 			out = append(out, c.model(e))
+		} else {
+			out = append(out, protocol.Unnamed(i))
 		}
 	}
 	c.running(ctx, out)

@@ -22,8 +22,9 @@ type exchange struct {
 	whole bool
 	watch *wire.Watch
 
-	alive wire.KeepAlives
-	ended bool // the server has said that the answer is complete
+	status int // of a refusal
+	alive  wire.KeepAlives
+	ended  bool // the server has said that the answer is complete
 }
 
 type exchangeKey struct{}
@@ -51,6 +52,7 @@ func (t transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	wire.Unpack(resp)
 	if resp.StatusCode >= 300 {
+		x.status = resp.StatusCode
 		defer resp.Body.Close()
 		body, _ := io.ReadAll(io.LimitReader(x.watch.Reader(resp.Body), wire.MaxError)) // whatever was read is good enough
 		return nil, x.who.Status(resp.StatusCode, resp.Header, body)

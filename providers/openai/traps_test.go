@@ -355,7 +355,9 @@ func TestTrap17ListingsInEveryFormAreRead(t *testing.T) {
 		`{"data":[{"id":"text","context_length":"32768"},{"id":7},{"id":"odd","active":"yes","top_provider":[]},"x",{"id":"none",` +
 			`"context_length":"many"},{"id":"float","max_model_len":4096.0}]}`: {
 			{Name: "text", Window: 32768, Tools: true, Forced: true},
+			{Name: "row-2", Hidden: "its row in the server's list has no name that can be read"},
 			{Name: "odd", Tools: true, Forced: true},
+			{Name: "row-4", Hidden: "its row in the server's list has no name that can be read"},
 			{Name: "none", Tools: true, Forced: true},
 			{Name: "float", Window: 4096, Tools: true, Forced: true},
 		},

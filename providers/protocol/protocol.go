@@ -1,7 +1,7 @@
 // Package protocol is the contract between the resolver and a wire: a wire is a Protocol, which opens a Server for each
 // address and key.
 //
-// A Server that can do more implements one of the small interfaces below: Embedder, Prober, io.Closer. What every wire
+// A Server that can do more implements one of the small interfaces below: Embedder, Prober, Puller, io.Closer. What every wire
 // needs is in Options, so that a wire never reads a variable, never sees a key that it doesn't sign with, and never
 // knows the catalogue. The package imports core only; the wires implement it and the resolver uses it.
 // How to add a wire or a vendor is in docs/architecture.md, "Recipes".
@@ -10,6 +10,7 @@ package protocol
 import (
 	"context"
 	"net/http"
+	"strconv"
 	"time"
 
 	"loci/core"
@@ -42,6 +43,8 @@ type Options struct {
 	HTTP     http.RoundTripper // required; it signs requests
 	Idle     time.Duration     // how long the server may be silent; 0: five minutes
 	Comments time.Duration     // how long it may send nothing but comments; 0: fifteen minutes
+	Memory   int64             // of the server's machine, in bytes; 0: unknown
+	Unified  bool              // its graphics processor uses that memory, too
 }
 
 // Server is one address with one key, as its protocol sees it. It is safe for concurrent use. A Server that keeps
@@ -63,9 +66,19 @@ type Embedder interface {
 	Embed(ctx context.Context, model string, texts []string) ([][]float32, error)
 }
 
+// Puller is a Server that downloads models. It tells how far it is until it is done, or told returns false.
+type Puller interface {
+	Pull(ctx context.Context, model string, told func(core.Pulled) bool) error
+}
+
 // Prober is a Server that can cheaply tell whether it is running.
 type Prober interface {
 	Up(ctx context.Context) error
+}
+
+// Unnamed is a model in a listing whose row, counted from 0, has no name: it can't be asked for, but isn't left out either.
+func Unnamed(row int) Model {
+	return Model{Name: "row-" + strconv.Itoa(row+1), Hidden: "its row in the server's list has no name that can be read"}
 }
 
 // Listing is what a server has.

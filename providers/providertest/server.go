@@ -129,6 +129,7 @@ type Server struct {
 	http     *httptest.Server
 	closing  chan struct{}
 	mu       sync.Mutex
+	pulled   []Model // by Ollama's operation
 	script   []Turn
 	requests []Request
 	listed   int

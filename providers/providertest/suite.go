@@ -136,6 +136,7 @@ func Suite(t *testing.T, subject Subject) {
 	t.Run("forms", func(t *testing.T) { t.Parallel(); suiteForms(t, subject) })
 	t.Run("thinking over three steps", func(t *testing.T) { t.Parallel(); suiteThinking(t, subject) })
 	t.Run("odd servers", func(t *testing.T) { t.Parallel(); suiteOdd(t, subject) })
+	t.Run("calls in the text", func(t *testing.T) { t.Parallel(); suiteTexts(t, subject) })
 }
 
 // start starts a server and a model of the subject.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 )
@@ -137,7 +138,7 @@ func (s *Server) ollamaInfo(w http.ResponseWriter, path string, body []byte) {
 		s.listed++
 		s.mu.Unlock()
 		models := []object{}
-		for _, m := range s.Models {
+		for _, m := range s.ollamaModels() {
 			models = append(models, object{"name": m.Name, "model": m.Name, "size": 1, "details": object{"family": "llama"}})
 		}
 		writeJSON(w, object{"models": models})
@@ -151,8 +152,42 @@ func (s *Server) ollamaInfo(w http.ResponseWriter, path string, body []byte) {
 		writeJSON(w, object{"models": models})
 	case "/api/show":
 		s.show(w, body)
+	case "/api/pull":
+		s.pull(w, body)
 	default:
 		w.WriteHeader(http.StatusNotFound)
+	}
+}
+
+// ollamaModels are the models with those that were pulled.
+func (s *Server) ollamaModels() []Model {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append(slices.Clone(s.Models), s.pulled...)
+}
+
+// pull downloads a model in two parts; the library has none whose name begins with "no-such".
+func (s *Server) pull(w http.ResponseWriter, body []byte) {
+	var in struct {
+		Model string `json:"model"`
+	}
+	_ = json.Unmarshal(body, &in) // on an error, no model has that name
+	w.Header().Set("Content-Type", "application/x-ndjson")
+	lines := []object{{"status": "pulling manifest"}}
+	if strings.HasPrefix(in.Model, "no-such") {
+		lines = append(lines, object{"error": "pull model manifest: file does not exist"})
+	} else {
+		for _, done := range []int{0, 512, 1024} {
+			lines = append(lines, object{"status": "pulling abc", "digest": "sha256:abc", "total": 1024, "completed": done})
+		}
+		lines = append(lines, object{"status": "verifying sha256 digest"}, object{"status": "success"})
+		s.mu.Lock()
+		s.pulled = append(s.pulled, Model{Name: in.Model, Window: 40_960})
+		s.mu.Unlock()
+	}
+	for _, line := range lines {
+		writeJSON(w, line)
+		_ = http.NewResponseController(w).Flush() // a client that has left needs nothing
 	}
 }
 
@@ -161,7 +196,7 @@ func (s *Server) show(w http.ResponseWriter, body []byte) {
 		Model string `json:"model"`
 	}
 	_ = json.Unmarshal(body, &in) // on an error, no model has that name
-	for _, m := range s.Models {
+	for _, m := range s.ollamaModels() {
 		if m.Name != in.Model && strings.TrimSuffix(m.Name, ":latest") != in.Model {
 			continue
 		}

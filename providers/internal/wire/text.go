@@ -3,8 +3,6 @@ package wire
 import (
 	"encoding/json"
 	"strings"
-
-	"loci/core"
 )
 
 // Splitter extracts reasoning from a text that starts with a <think> block, for servers that leave the block in the
@@ -163,56 +161,6 @@ func partial(text, mark string) int {
 		}
 	}
 	return 0
-}
-
-const (
-	callOpen  = "<tool_call>"
-	callClose = "</tool_call>"
-)
-
-// Calls holds back text from the first <tool_call> on, for models whose template doesn't turn them into calls.
-type Calls struct{ held string }
-
-// Add takes the next piece and returns the text before any call.
-func (c *Calls) Add(piece string) string {
-	c.held += piece
-	at := strings.Index(c.held, callOpen)
-	if at < 0 {
-		at = len(c.held) - partial(c.held, callOpen)
-	}
-	out := c.held[:at]
-	c.held = c.held[at:]
-	return out
-}
-
-// End returns the calls in the held text, or all of it as text if it isn't calls to offered tools.
-func (c *Calls) End(offered func(name string) bool) (calls []core.ToolCall, text string) {
-	rest := c.held
-	for {
-		_, after, ok := strings.Cut(rest, callOpen)
-		if !ok {
-			break
-		}
-		body, next, _ := strings.Cut(after, callClose)
-		var call struct {
-			Name       string          `json:"name"`
-			Arguments  json.RawMessage `json:"arguments"`
-			Parameters json.RawMessage `json:"parameters"`
-		}
-		if json.Unmarshal([]byte(strings.TrimSpace(body)), &call) != nil || !offered(call.Name) {
-			return nil, c.held
-		}
-		args := call.Arguments
-		if args == nil {
-			args = call.Parameters
-		}
-		calls = append(calls, core.ToolCall{Name: call.Name, Arguments: Arguments(args)})
-		rest = next
-	}
-	if len(calls) == 0 {
-		return nil, c.held
-	}
-	return calls, ""
 }
 
 // Arguments returns the JSON text of arguments sent as an object or as text; "{}" if there are none.

@@ -113,39 +113,6 @@ func TestTextOfAServerThatSwallowsTheMarkWaitsForItsEnd(t *testing.T) {
 	}
 }
 
-func TestCallsInTheTextAreFoundHoweverTheyAreCut(t *testing.T) {
-	t.Parallel()
-	offered := func(name string) bool { return name == "clock" || name == "weather" }
-	for text, want := range map[string]struct {
-		text  string
-		calls []core.ToolCall
-	}{
-		"no calls < here": {"no calls < here", nil},
-		"Wait.\n<tool_call>\n{\"name\":\"clock\",\"arguments\":{\"city\":\"Oslo\"}}\n</tool_call>\n" +
-			"<tool_call>{\"name\":\"weather\"}</tool_call>": {
-			"Wait.\n",
-			[]core.ToolCall{{Name: "clock", Arguments: `{"city":"Oslo"}`}, {Name: "weather", Arguments: "{}"}},
-		},
-		"<tool_call>{\"name\":\"clock\",\"parameters\":{\"a\":1}}": {"", []core.ToolCall{{Name: "clock", Arguments: `{"a":1}`}}},
-		"<tool_call>{\"name\":\"unknown\"}</tool_call>":            {"<tool_call>{\"name\":\"unknown\"}</tool_call>", nil},
-		"write <tool_call>not json</tool_call>":                    {"write <tool_call>not json</tool_call>", nil},
-		"<tool":                                                    {"<tool", nil},
-	} {
-		for size := 1; size <= len(text); size++ {
-			var c Calls
-			var got string
-			for rest := text; rest != ""; {
-				n := min(size, len(rest))
-				got, rest = got+c.Add(rest[:n]), rest[n:]
-			}
-			calls, left := c.End(offered)
-			if diff := cmp.Diff(want.calls, calls); diff != "" || got+left != want.text {
-				t.Errorf("%q in pieces of %d: %q %s", text, size, got+left, diff)
-			}
-		}
-	}
-}
-
 func TestFailuresHaveTheirKinds(t *testing.T) {
 	t.Parallel()
 	who := Who{Provider: "vendor"}
