@@ -14,8 +14,8 @@ import (
 // modelsCommand is `loci models`.
 func (a *app) modelsCommand() *cobra.Command {
 	all := false
-	cmd := &cobra.Command{
-		Use: "models", Short: "List the chat models that can be reached", Args: exactly(),
+	list := &cobra.Command{
+		Use: "list", Short: "List the chat models that can be reached", Args: exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx := cmd.Context()
 			c, err := a.connect(ctx)
@@ -43,8 +43,8 @@ func (a *app) modelsCommand() *cobra.Command {
 			return a.list(t, "no model can be reached")
 		},
 	}
-	cmd.Flags().BoolVar(&all, "all", false, "also those that cannot chat, and why")
-	return cmd
+	list.Flags().BoolVar(&all, "all", false, "also those that cannot be chosen, and why")
+	return parent("models", "List the models that can be reached, or download one", list, a.pullCommand())
 }
 
 // noteChoice adds to a list of models which keys can't be used yet, and why no model, or none of a provider, can be reached.

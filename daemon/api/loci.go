@@ -12,6 +12,7 @@ const (
 	PathModel    = "/loci/v1/model"
 	PathModels   = "/loci/v1/models"
 	PathSilent   = "/loci/v1/models/silent"
+	PathPull     = "/loci/v1/models/pull"
 	PathDoctor   = "/loci/v1/doctor"
 )
 
@@ -207,6 +208,24 @@ type ListedModel struct {
 	ContextWindow int    `json:"context_window"`
 	Hidden        string `json:"hidden,omitempty"` // why it can't chat
 	Images        string `json:"images,omitempty"` // whether it takes images: yes or no; empty: nobody knows
+}
+
+// PullModel has a server download a model.
+type PullModel struct {
+	Name string `json:"name" minLength:"1" maxLength:"512"` // the server's own name of it; the provider's may stand before it
+}
+
+// PulledModel is one event of POST /loci/v1/models/pull: how far a download is, or why it failed.
+type PulledModel struct {
+	Model     string `json:"model,omitempty"` // its handle
+	Status    string `json:"status,omitempty"`
+	Completed int64  `json:"completed"` // bytes
+	Total     int64  `json:"total"`
+	Done      bool   `json:"done,omitempty"`
+
+	Error string `json:"error,omitempty"`
+	Kind  string `json:"kind,omitempty"`
+	Hint  string `json:"hint,omitempty"`
 }
 
 // Levels of a check.

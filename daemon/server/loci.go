@@ -27,6 +27,7 @@ func (s *Server) registerLoci(a huma.API) {
 	handle(a, "GET", api.PathModel, s.model)
 	handle(a, "GET", api.PathModels, s.allModels)
 	handle(a, "GET", api.PathSilent, s.silent)
+	handle(a, "POST", api.PathPull, s.pullModel)
 	handle(a, "GET", api.PathDoctor, s.doctor)
 }
 
