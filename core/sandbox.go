@@ -20,6 +20,7 @@ const (
 	mostJobStdin  = 16 << 20 // bytes
 	mostJobMounts = 64
 	mostJobPorts  = 8
+	mostJobLocal  = 4
 	mostJobWall   = 24 * time.Hour
 )
 
@@ -31,6 +32,12 @@ const MostJobPaths = 1000
 type Sandbox interface {
 	Run(ctx context.Context, job Job) (JobResult, error)
 }
+
+// What stands in place of layers where none held.
+const (
+	LayersOff     = "none, since the configuration turns the sandbox off"
+	LayersUncaged = "none, since it ran uncaged"
+)
 
 // JobProfile says what a job is for, and so which limits hold where it names none.
 type JobProfile string
@@ -56,6 +63,7 @@ type Job struct {
 	// Channel gets one end of a stream whose other end the program finds as its descriptor 3, and nobody else. It is called once the
 	// program begins, its context ends with the program, and what it returns from is closed; nil: there is none.
 	Channel func(ctx context.Context, stream io.ReadWriter)
+	Uncaged bool      // a person lets it run outside of the sandbox, as they would run it themselves
 	Live    io.Writer // gets both outputs while they come, one write at a time; must not block; may be nil
 }
 
@@ -86,6 +94,13 @@ type JobNetwork struct {
 	// on. It returns within its own time and soon after its context ends. It is called from several goroutines; nil: nobody is asked.
 	Ask   func(ctx context.Context, ask HostAsk) *JobRefusal
 	Ports []uint16 // empty: those of HTTPS and HTTP, and that of SSH for hosts that are named
+
+	Local []uint16 // ports of this machine's own address that the job reaches at its own address
+	// Listens is asked once for each port on which the job listens, whether this machine reaches it at the same port of its own
+	// address. It may ask a person, and is called from several goroutines; nil: none is opened.
+	Listens func(ctx context.Context, port uint16) bool
+	// Opened tells that such a port is open until the job ends, or why it can't be.
+	Opened func(port uint16, err error)
 }
 
 // HostAsk is a host that a job wants to reach and no rule allows.
@@ -196,8 +211,12 @@ func (n *JobNetwork) validate() error {
 		return E(Invalid, "the job's network doesn't say what it allows")
 	case len(n.Ports) > mostJobPorts:
 		return E(TooLarge, "the job names %d ports; at most %d are possible", len(n.Ports), mostJobPorts)
-	case slices.Contains(n.Ports, 0):
+	case len(n.Local) > mostJobLocal:
+		return E(TooLarge, "the job names %d ports of this machine; at most %d are possible", len(n.Local), mostJobLocal)
+	case slices.Contains(n.Ports, 0), slices.Contains(n.Local, 0):
 		return E(Invalid, "the port 0 of the job's network is none")
+	case (n.Listens == nil) != (n.Opened == nil):
+		return E(Invalid, "the job's network doesn't say who is told of ports that are opened")
 	}
 	return nil
 }

@@ -403,6 +403,11 @@ func (d *Daemon) Status(ctx context.Context) api.Status {
 		s.Ready, s.Error = false, err.Error()
 	}
 	s.Embedding = d.embeddingStatus(ctx)
+	if box := d.current().sandbox; box != nil {
+		if level := box.Level(ctx); level != sandbox.LevelFull {
+			s.Sandbox = string(level)
+		}
+	}
 	return s
 }
 

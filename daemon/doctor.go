@@ -71,6 +71,8 @@ func checkSandbox(r sandbox.Report) api.Check {
 		return api.Good(name, "full: "+strings.Join(r.Layers, ", "))
 	case sandbox.LevelPartial:
 		return api.Good(name, "partial: "+strings.Join(r.Layers, ", ")+": "+r.Detail)
+	case sandbox.LevelReduced:
+		return api.Warning(name, strings.Join(r.Layers, ", ")+": "+r.Detail, r.Fix)
 	case sandbox.LevelOff, sandbox.LevelNone:
 	}
 	return api.Warning(name, string(r.Level)+": "+r.Detail, r.Fix)

@@ -88,7 +88,7 @@ func (d *Daemon) join(ctx context.Context) (parts, error) {
 		p.models = p.reached
 	}
 	p.sandbox = sandbox.New(sandbox.Config{
-		Mode: sandbox.Mode(d.cfg.Settings.Sandbox), Scratch: filepath.Join(d.cfg.Paths.State, "jobs"),
+		Mode: sandbox.Mode(d.cfg.Settings.Sandbox), Scratch: filepath.Join(d.cfg.Paths.State, "jobs"), Ours: d.ownPorts,
 	})
 	p.store, err = storage.Open(opening, storage.Config{
 		Dir: d.cfg.Paths.Data, Clock: d.cfg.Clock, Logger: d.logger,

@@ -56,3 +56,14 @@ func (d *Daemon) listenTCP(ctx context.Context) error {
 	d.notify(line)
 	return nil
 }
+
+// ownPorts are the ports of this machine on which the daemon itself listens.
+func (d *Daemon) ownPorts() []uint16 {
+	if d.tcp == nil {
+		return nil
+	}
+	if at, ok := d.tcp.Addr().(*net.TCPAddr); ok {
+		return []uint16{uint16(at.Port)}
+	}
+	return nil
+}

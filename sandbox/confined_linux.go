@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"os"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -31,7 +32,7 @@ func (c *call) confined(ctx context.Context, l *Local) error {
 	if err != nil {
 		return err
 	}
-	p.spec.Without = l.without
+	p.spec.Without = slices.Concat(l.without, c.leaves)
 	defer p.clean()
 	v, err := l.backend.sentry.guard(p.covered, func(path string) { c.stop(bared(path)) })
 	if err != nil {
@@ -59,7 +60,7 @@ func (c *call) confined(ctx context.Context, l *Local) error {
 	case err != nil:
 		return err
 	case s.failed != nil:
-		return refused(s.failed, c.job.Argv[0])
+		return c.refused(s.failed)
 	}
 	defer frame.Close(s.pidfd)
 	return c.follow(ctx, l, p, v, files, s, began)
@@ -87,8 +88,10 @@ func (c *call) follow(ctx context.Context, l *Local, p *plan, v *vigil, files *l
 			work.Go(func() { c.talk(watching, files.channel) })
 		}
 		if n := c.job.Network; n != nil {
-			network, fault = egress.Start(
-				egress.Config{Allows: n.Allows, Ask: n.Ask, Outside: l.cfg.outside(), Bytes: c.job.Limits.Traffic}, sockets)
+			network, fault = egress.Start(egress.Config{
+				Allows: n.Allows, Ask: n.Ask, Outside: l.cfg.outside(), Bytes: c.job.Limits.Traffic, Local: n.Local, Ours: l.cfg.Ours,
+				Listens: n.Listens, Opened: n.Opened, Listening: func() []uint16 { return listening(s.pid) },
+			}, sockets)
 		}
 		return fault
 	})
@@ -131,7 +134,7 @@ func (c *call) ending(status frame.Status, fault error) error {
 	case fault != nil:
 		return core.E(core.Unavailable, "open the sandbox's network: %w", fault).WithHint("the daemon may have too many files open")
 	case status.Failed != nil:
-		return refused(status.Failed, c.job.Argv[0])
+		return c.refused(status.Failed)
 	case status.Ended == nil && c.result.Layers == nil:
 		return core.E(core.Unavailable, "the sandbox ended before the program began").WithHint("try again; loci doctor says more")
 	case status.Ended == nil:
@@ -223,7 +226,8 @@ func (l *lent) close() {
 }
 
 // refused says which step failed, and what helps.
-func refused(f *frame.Fault, program string) error {
+func (c *call) refused(f *frame.Fault) error {
+	program := c.job.Argv[0]
 	errno := syscall.Errno(f.Errno)
 	switch {
 	case f.Step == "program", f.Step == "start" && errors.Is(errno, syscall.ENOENT):
@@ -236,6 +240,7 @@ func refused(f *frame.Fault, program string) error {
 	case f.Step == "mounts":
 		return core.E(core.Invalid, "the sandbox can't show the job its folders: %s", f.Text)
 	}
+	c.lacks = f.Step
 	return core.E(core.Unavailable, "this machine can't confine programs: %s: %s", f.Step, f.Text).WithHint("%s", hint(f))
 }
 

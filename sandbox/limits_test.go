@@ -224,7 +224,7 @@ func TestWithoutNamespacesNothingRunsAndTheStepIsNamed(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	job := core.Job{
-		Profile: core.JobShell, Argv: []string{"/tests/program"}, Env: []string{path, probe + "=1", "TMPDIR=/tmp"},
+		Profile: core.JobShell, Argv: []string{"/tests/program"}, Env: []string{path, probe + "=full", "TMPDIR=/tmp"},
 		Mounts: []core.JobMount{{Source: program, Target: "/tests/program"}},
 	}
 	r := run(t.Context(), t, l, job)
@@ -244,7 +244,7 @@ func TestEveryFailedStepHasAHint(t *testing.T) {
 		{Step: "seccomp", Errno: int(unix.EINVAL)}:      "seccomp",
 		{Step: "root", Errno: int(unix.EINVAL)}:         "doctor",
 	} {
-		err := refused(&f, "x")
+		err := (&call{job: core.Job{Argv: []string{"x"}}}).refused(&f)
 		if core.KindOf(err) != core.Unavailable || !strings.Contains(err.Error(), f.Step) || !strings.Contains(core.HintOf(err), want) {
 			t.Errorf("%+v: %v (%s)", f, err, core.HintOf(err))
 		}

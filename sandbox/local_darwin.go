@@ -78,3 +78,9 @@ func (l *Local) Probe(ctx context.Context) Report {
 	}
 	return Report{Level: LevelPartial, Layers: result.Layers, Detail: partial}
 }
+
+// systemLevel is what a machine has.
+const systemLevel = LevelPartial
+
+// reduced is what there is: nothing can be left out.
+func (c *call) reduced(ctx context.Context, l *Local) error { return c.confined(ctx, l) }

@@ -14,7 +14,7 @@ import (
 // orphan makes the tests' program a daemon that a test kills while it runs a job: its value is the job's script.
 const orphan = "LOCI_TEST_ORPHAN"
 
-// probe makes it say what it can confine.
+// probe makes it say what it can confine, in the mode that is its value.
 const probe = "LOCI_TEST_PROBE"
 
 // TestMain lets the tests' own program be launcher and first process, as the daemon's is.
@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 		os.Exit(code)
 	}
 	if os.Getenv(probe) != "" {
-		_, _ = fmt.Fprintf(os.Stdout, "%+v\n", New(Config{Mode: Full}).Probe(context.Background()))
+		_, _ = fmt.Fprintf(os.Stdout, "%+v\n", New(Config{Mode: Mode(os.Getenv(probe))}).Probe(context.Background()))
 		os.Exit(0)
 	}
 	if script := os.Getenv(orphan); script != "" {

@@ -48,7 +48,7 @@ func prepare(job core.Job, scratch string) (*plan, error) {
 		},
 	}
 	if n := job.Network; n != nil {
-		p.spec.Network = &frame.Network{Ports: n.Ports}
+		p.spec.Network = &frame.Network{Ports: n.Ports, Local: n.Local, Door: n.Listens != nil}
 		if len(n.Ports) == 0 {
 			p.spec.Network.Ports = egress.Ports()
 		}
@@ -193,7 +193,7 @@ func (p *plan) clean() {
 // hint says what a person can do about a step that failed.
 func hint(f *frame.Fault) string {
 	restricted, _ := os.ReadFile("/proc/sys/kernel/apparmor_restrict_unprivileged_userns") // absent: not restricted
-	const alternative = `; or, to run programs unconfined, sandbox = "off" in the configuration`
+	const alternative = `; or, in the configuration, sandbox = "reduced" for the layers that there are, sandbox = "off" for none`
 	errno := unix.Errno(f.Errno)
 	switch {
 	case f.Step == frame.LayerLandlock:

@@ -6,10 +6,19 @@ type Level string
 // The levels.
 const (
 	LevelFull    Level = "full"
+	LevelReduced Level = "reduced" // what the machine can have, by a person's choice
 	LevelPartial Level = "partial" // what macOS itself has; Detail says what is missing
 	LevelNone    Level = "none"
 	LevelOff     Level = "off" // by a person's choice
 )
+
+// level is what a mode comes to without a try: what the system's own sandbox is, where there is one.
+func (m Mode) level() Level {
+	if m == Off {
+		return LevelOff
+	}
+	return systemLevel
+}
 
 // Report is what a try of the whole chain found.
 type Report struct {

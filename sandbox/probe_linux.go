@@ -33,5 +33,12 @@ func (l *Local) Probe(ctx context.Context) Report {
 	case result.Ended != core.JobExited || result.ExitCode != 0:
 		return Report{Level: LevelNone, Detail: "a program that does nothing ended badly: " + string(result.Ended)}
 	}
+	if trial.reducedTo() {
+		return Report{Level: LevelReduced, Layers: result.Layers, Detail: "some layers can't be had on this machine, and the configuration " +
+			"goes on without them"}
+	}
 	return Report{Level: LevelFull, Layers: result.Layers}
 }
+
+// systemLevel is what a machine has that can have everything; one that can't refuses jobs.
+const systemLevel = LevelFull

@@ -20,8 +20,9 @@ type Mode string
 
 // The modes.
 const (
-	Full Mode = "full" // every layer, or nothing runs
-	Off  Mode = "off"  // programs run as the person would run them
+	Full    Mode = "full"    // every layer, or nothing runs
+	Reduced Mode = "reduced" // the layers that there are, where some can't be had
+	Off     Mode = "off"     // programs run as the person would run them
 )
 
 // most is how much a job may write to its outputs before it is stopped.
@@ -30,8 +31,9 @@ const mostOutput = 64 << 20
 // Config is what a Local needs.
 type Config struct {
 	Mode    Mode
-	Scratch string         // a folder for the temporary files of jobs, made when needed; it holds nothing else
-	Outside egress.Outside // the network, as jobs may reach it; nil: the machine's
+	Scratch string          // a folder for the temporary files of jobs, made when needed; it holds nothing else
+	Outside egress.Outside  // the network, as jobs may reach it; nil: the machine's
+	Ours    func() []uint16 // ports of this machine that are the daemon's, and that no job reaches; nil: none
 }
 
 func (c Config) outside() egress.Outside {
@@ -50,6 +52,9 @@ type Local struct {
 	mu      sync.Mutex
 	running sync.WaitGroup
 	closed  bool
+	once    sync.Once
+	level   Level           // of a machine that has less, once it is known
+	lacks   lacking         // what this machine can't do, as far as it was tried
 	ctx     context.Context // of all jobs
 	cancel  context.CancelFunc
 }
@@ -83,13 +88,32 @@ func (l *Local) Run(ctx context.Context, job core.Job) (core.JobResult, error) {
 	defer cancel()
 	c := &call{job: job, out: newOutputs(job.Limits.Output, job.Live, stop), stop: stop}
 	var err error
-	if l.cfg.Mode == Off {
+	switch {
+	case l.cfg.Mode == Off || job.Uncaged:
 		err = c.unconfined(ctx)
-	} else {
+	case l.cfg.Mode == Reduced:
+		err = c.reduced(ctx, l)
+	default:
 		err = c.confined(ctx, l)
 	}
 	c.result.Took = time.Since(began)
 	return c.result, err
+}
+
+// reducedTo reports whether layers are left out, as far as that is known.
+func (l *Local) reducedTo() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.lacks.namespaces || len(l.lacks.layers) > 0
+}
+
+// Level is how much of the sandbox works, without trying more than has to be tried.
+func (l *Local) Level(ctx context.Context) Level {
+	if l.cfg.Mode != Reduced {
+		return l.cfg.Mode.level()
+	}
+	l.once.Do(func() { l.level = l.Probe(ctx).Level })
+	return l.level
 }
 
 func (l *Local) enter() bool {
@@ -117,6 +141,14 @@ type call struct {
 	out    *outputs
 	stop   context.CancelCauseFunc
 	result core.JobResult
+	leaves []string // layers that this machine can't have
+	lacks  string   // the step that this machine can't do, if that is why it was refused
+}
+
+// lacking is what a machine can't do of the sandbox.
+type lacking struct {
+	layers     []string // that are left out
+	namespaces bool
 }
 
 // stopped is the cause of a context that ends because a job went over a limit.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"runtime"
 	"sync"
 	"time"
 
@@ -37,7 +38,13 @@ func (c *call) unconfined(ctx context.Context) error {
 	cmd.Stdout, cmd.Stderr = &writer{c.out, &c.result.Stdout}, &writer{c.out, &c.result.Stderr}
 	cmd.WaitDelay = lastWords
 	ownGroup(cmd)
+	runtime.LockOSThread() // the kernel ends the program with this thread
+	defer runtime.UnlockOSThread()
+	endWithUs(cmd)
 	err := c.runWithChannel(ctx, cmd)
+	if c.job.Uncaged { // the line is over, with what it started
+		endGroup(cmd)
+	}
 	var exit *exec.ExitError
 	switch {
 	case ctx.Err() != nil && (cmd.ProcessState == nil || !cmd.ProcessState.Success()):

@@ -39,6 +39,13 @@ func channelPair() (ours net.Conn, theirs *os.File, err error) {
 	return ours, theirs, nil
 }
 
+// endGroup ends what a job that has ended left running, as far as that stayed in its group.
+func endGroup(cmd *exec.Cmd) {
+	if cmd.Process != nil {
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // mostly nothing is left
+	}
+}
+
 // signalOf names the signal that ended a program, if one did.
 func signalOf(state *os.ProcessState) string {
 	status, ok := state.Sys().(syscall.WaitStatus)

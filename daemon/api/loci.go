@@ -32,6 +32,8 @@ type Status struct {
 	Model     string `json:"model,omitempty"` // the default for new agents, as in the daemon's settings
 	StartedAt Time   `json:"started_at"`
 
+	Sandbox string `json:"sandbox,omitempty"` // how much of the sandbox works, where it is less than all: reduced, partial, none or off
+
 	Embedding *EmbeddingStatus `json:"embedding,omitempty"` // absent once every text has its vector
 }
 

@@ -39,7 +39,7 @@ type Config struct {
 	Color         string        `toml:"color" env:"LOCI_COLOR" envDefault:"auto" doc:"colour: auto, always or never" enum:"auto,always,never"`
 	Theme         string        `toml:"theme" env:"LOCI_THEME" envDefault:"auto" doc:"colours for a background: auto, dark or light" enum:"auto,dark,light"`
 	Editor        string        `toml:"editor" env:"LOCI_EDITOR" doc:"program for editing texts; empty: $VISUAL, then $EDITOR"`
-	Sandbox       string        `toml:"sandbox" env:"LOCI_SANDBOX" envDefault:"full" doc:"what confines programs that agents start: full, or off for nothing at all" enum:"full,off"`
+	Sandbox       string        `toml:"sandbox" env:"LOCI_SANDBOX" envDefault:"full" doc:"what confines programs that agents start: full, reduced for the layers that there are, or off for nothing at all" enum:"full,reduced,off"`
 	Mode          string        `toml:"permission_mode" env:"LOCI_PERMISSION_MODE" envDefault:"ask" doc:"what agents may do without asking in the chat and in one shot: ask, edits, plan or all" enum:"ask,edits,plan,all"`
 	SearXNG       string        `toml:"searxng" env:"LOCI_SEARXNG" doc:"address of a SearXNG server that agents search the web with, like http://127.0.0.1:8888; empty: none"`
 	NoStart       bool          `toml:"no_daemon_start" env:"LOCI_NO_DAEMON_START" doc:"never start the daemon by itself"`

@@ -6,7 +6,7 @@
 // exist, for any type of question, so that no question leaves the machine. Names, connections and bytes are bounded. When Close
 // returns, every connection is cut and no goroutine is left.
 //
-// It imports core and core/address.
+// It imports core, core/address and sandbox/frame.
 package egress
 
 import (
@@ -36,6 +36,12 @@ type Config struct {
 	Ask     func(ctx context.Context, ask core.HostAsk) *core.JobRefusal
 	Outside Outside
 	Bytes   int64 // at most so many, in both directions together
+
+	Local     []uint16        // as core.JobNetwork has it, like Listens and Opened
+	Ours      func() []uint16 // ports of this machine that no job reaches; nil: none
+	Listens   func(ctx context.Context, port uint16) bool
+	Opened    func(port uint16, err error)
+	Listening func() []uint16 // the ports on which something in the job's network listens
 }
 
 // Egress is the network of one job.
@@ -43,6 +49,8 @@ type Egress struct {
 	cfg       Config
 	resolver  net.PacketConn
 	listeners []net.Listener
+	local     []net.Listener // of ports of this machine, in their order
+	door      *door          // nil: nothing gets in
 
 	ctx    context.Context // of the job
 	cancel context.CancelFunc
@@ -50,6 +58,7 @@ type Egress struct {
 	slots  chan struct{} // one for each connection at a time
 	held   chan struct{} // one for each question for a name that waits for a person
 	begun  atomic.Int64  // connections so far
+	opened atomic.Int64  // ports of this machine that lead in
 	left   atomic.Int64  // bytes
 
 	mu      sync.Mutex // guards what follows
@@ -77,7 +86,13 @@ func Start(cfg Config, sockets []*os.File) (*Egress, error) {
 	}
 	e.work.Go(e.answer)
 	for _, l := range e.listeners {
-		e.work.Go(func() { e.accept(l) })
+		e.work.Go(func() { e.accept(l, e.serve) })
+	}
+	for i, l := range e.local {
+		e.work.Go(func() { e.accept(l, func(inside net.Conn) { e.serveLocal(inside, cfg.Local[i]) }) })
+	}
+	if e.door != nil {
+		e.work.Go(e.watchPorts)
 	}
 	return e, nil
 }
@@ -90,12 +105,29 @@ func (e *Egress) adopt(sockets []*os.File) (err error) {
 	if e.resolver, err = net.FilePacketConn(sockets[0]); err != nil {
 		return err
 	}
-	for _, s := range sockets[1:] {
+	sockets = sockets[1:]
+	if e.cfg.Listens != nil {
+		if len(sockets) == 0 {
+			return core.E(core.Unavailable, "the sandbox handed over no door")
+		}
+		if e.door, err = newDoor(sockets[len(sockets)-1]); err != nil {
+			return err
+		}
+		sockets = sockets[:len(sockets)-1]
+	}
+	if len(sockets) < len(e.cfg.Local) {
+		return core.E(core.Unavailable, "the sandbox handed over too few sockets")
+	}
+	for i, s := range sockets {
 		l, err := net.FileListener(s)
 		if err != nil {
 			return err
 		}
-		e.listeners = append(e.listeners, l)
+		if i < len(sockets)-len(e.cfg.Local) {
+			e.listeners = append(e.listeners, l)
+		} else {
+			e.local = append(e.local, l)
+		}
 	}
 	return nil
 }
@@ -106,9 +138,10 @@ func (e *Egress) Close() []core.JobRefusal {
 	if e.resolver != nil {
 		_ = e.resolver.Close() // nobody asks any more
 	}
-	for _, l := range e.listeners {
+	for _, l := range slices.Concat(e.listeners, e.local) {
 		_ = l.Close() // likewise
 	}
+	e.door.close()
 	e.work.Wait()
 	return e.refused // nobody writes it any more
 }
@@ -123,7 +156,7 @@ func (e *Egress) refuse(r core.JobRefusal) {
 }
 
 // accept serves the connections that come to one port.
-func (e *Egress) accept(l net.Listener) {
+func (e *Egress) accept(l net.Listener, serve func(net.Conn)) {
 	for {
 		select {
 		case e.slots <- struct{}{}:
@@ -142,7 +175,7 @@ func (e *Egress) accept(l net.Listener) {
 		}
 		e.work.Go(func() {
 			defer func() { <-e.slots }()
-			e.serve(inside)
+			serve(inside)
 		})
 	}
 }

@@ -17,6 +17,7 @@ import (
 const (
 	LaunchCommand = "sandbox-launch"
 	InitCommand   = "sandbox-init"
+	ReduceCommand = "sandbox-reduce"
 )
 
 // Home is the folder of the job's own. It equals core.SandboxHome.
@@ -67,13 +68,30 @@ type Spec struct {
 	Files     int
 	Processes int
 
+	Reduced bool    // it has no namespaces and no root of its own
+	Grants  []Grant // what it then may do with files, beside the system's
+
 	Without []string // layers that a test leaves out, to see that its attempt needs them
+}
+
+// Grant is what a job without a root of its own may do with a file, or a folder and all that is in it.
+type Grant struct {
+	Path              string
+	List, Read, Write bool
 }
 
 // Network is what of a sandbox's network is handed over to the daemon.
 type Network struct {
 	Ports []uint16 // on which connections to any address of the sandbox are accepted
+	Local []uint16 // on which connections to its loopback address are
+	Door  bool     // connections into the sandbox are asked for, each by a Knock
 }
+
+// Knock asks for a connection to a port of the sandbox. A Knocked answers it, with the connection unless it failed.
+type Knock struct{ Port uint16 }
+
+// Knocked answers a Knock.
+type Knocked struct{ Errno int }
 
 // Resolver is where programs of a sandbox with a network ask for names.
 const Resolver = "127.0.0.53"
@@ -83,6 +101,9 @@ const (
 	LayerLandlock = "Landlock"
 	LayerSeccomp  = "seccomp"
 )
+
+// LayerReduced is named first where there are no namespaces.
+const LayerReduced = "reduced: no namespaces"
 
 // Status is what the sandbox says: first which layers are in force, and then how the program ended. Either may be a failed step.
 type Status struct {

@@ -12,7 +12,7 @@ import (
 
 const (
 	mostPacket = 4096
-	mostFiles  = 12
+	mostFiles  = 16
 )
 
 // Pair returns the two ends of a socket that keeps the bounds of packets, or of a stream. Neither is inherited by programs.

@@ -8,7 +8,7 @@ func only(layers ...string) []string { return layers }
 func attempts() []Attempt {
 	return slices.Concat(
 		files(), links(), proc(), sockets(), others(), namespaces(), network(), granted(), memory(), survivors(), forged(), state(),
-		git(), besides(),
+		git(), besides(), ports(),
 	)
 }
 

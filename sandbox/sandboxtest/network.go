@@ -42,6 +42,9 @@ func (Network) Lookup(_ context.Context, host string) ([]netip.Addr, error) {
 func (Network) Dial(ctx context.Context, to netip.AddrPort) (net.Conn, error) {
 	a := to.Addr().As16()
 	var d net.Dialer
+	if to.Addr() == netip.AddrFrom4([4]byte{127, 0, 0, 1}) { // a port of the machine itself, by its number
+		return d.DialContext(ctx, "tcp", to.String())
+	}
 	return d.DialContext(ctx, "tcp", fmt.Sprintf("127.0.0.1:%d", int(a[14])<<8|int(a[15])))
 }
 

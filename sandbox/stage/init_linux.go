@@ -3,6 +3,7 @@ package stage
 import (
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/signal"
 	"runtime"
@@ -29,6 +30,7 @@ type cell struct {
 	placed  []string   // targets of the job's mounts so far
 	system  []string   // what the job may read and execute, of the machine
 	sockets []*os.File // of the job's network, for the daemon
+	door    *net.UnixConn
 }
 
 // step is one thing to do, and what it is called where it fails.
@@ -69,6 +71,9 @@ func initialize() int {
 		frame.Close(c.sockets...)
 		if err != nil {
 			return 1
+		}
+		if c.door != nil {
+			go answerKnocks(c.door) // it ends with this process
 		}
 		fault = c.run([]step{{"start", func(c *cell) error { pid, err = c.start(); return err }}})
 	}
@@ -190,8 +195,10 @@ func (c *cell) limit() error {
 		{unix.RLIMIT_MEMLOCK, 0},
 		{unix.RLIMIT_MSGQUEUE, 0},
 		{unix.RLIMIT_NOFILE, uint64(c.spec.Files)},
-		{unix.RLIMIT_NPROC, uint64(c.spec.Processes)},
 		{unix.RLIMIT_CPU, uint64(c.spec.CPU.Seconds()) + 1},
+	}
+	if !c.spec.Reduced { // outside of a namespace, all processes of the account count
+		bounds = append(bounds, bound{unix.RLIMIT_NPROC, uint64(c.spec.Processes)})
 	}
 	if c.spec.FileSize > 0 {
 		bounds = append(bounds, bound{unix.RLIMIT_FSIZE, uint64(c.spec.FileSize)})

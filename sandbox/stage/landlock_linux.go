@@ -59,6 +59,10 @@ func (c *cell) lockFiles() error {
 	if abi < LeastLandlock {
 		return fmt.Errorf("the kernel has version %d, and %d or newer is needed: %w", abi, LeastLandlock, unix.EOPNOTSUPP)
 	}
+	if c.spec.Reduced && abi < leastReducedLandlock {
+		return fmt.Errorf("the kernel has version %d, and without namespaces %d or newer is needed: %w", abi, leastReducedLandlock,
+			unix.EOPNOTSUPP)
+	}
 	attr := unix.LandlockRulesetAttr{Handled_access_fs: handled(abi)}
 	if abi >= 6 {
 		attr.Scoped = unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET | unix.LANDLOCK_SCOPE_SIGNAL
@@ -70,7 +74,11 @@ func (c *cell) lockFiles() error {
 		return errno
 	}
 	defer func() { _ = unix.Close(int(ruleset)) }() // in force by then
-	for _, r := range c.rules() {
+	rules := c.rules
+	if c.spec.Reduced {
+		rules = c.grantRules
+	}
+	for _, r := range rules() {
 		if err := allow(int(ruleset), r.path, r.rights&attr.Handled_access_fs); err != nil {
 			return fmt.Errorf("%s: %w", r.path, err)
 		}

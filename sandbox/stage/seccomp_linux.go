@@ -35,6 +35,12 @@ var denied = []uint32{
 	unix.SYS_MEMFD_CREATE, unix.SYS_MEMFD_SECRET, unix.SYS_SHMGET, unix.SYS_MSGGET, unix.SYS_SEMGET, unix.SYS_MQ_OPEN,
 }
 
+// changers are calls that change what Landlock does not guard, of files that they name, or of other processes.
+var changers = []uint32{
+	unix.SYS_FCHMODAT, unix.SYS_FCHMODAT2, unix.SYS_FCHOWNAT, unix.SYS_SETXATTR, unix.SYS_LSETXATTR, unix.SYS_REMOVEXATTR,
+	unix.SYS_LREMOVEXATTR, unix.SYS_SETXATTRAT, unix.SYS_REMOVEXATTRAT, unix.SYS_SETPRIORITY, unix.SYS_SCHED_SETAFFINITY,
+}
+
 // filterCalls takes system calls away from this thread and what it starts.
 func (c *cell) filterCalls() error {
 	if architecture == 0 {
@@ -44,7 +50,11 @@ func (c *cell) filterCalls() error {
 	if c.spec.Unix {
 		families = append(families, unix.AF_UNIX)
 	}
-	code := filter(families)
+	var more []uint32
+	if c.spec.Reduced { // the machine's network is the job's, and files that Landlock doesn't know are reached by their names
+		families, more = nil, slices.Concat(changers, changersHere)
+	}
+	code := filter(families, more)
 	program := unix.SockFprog{Len: uint16(len(code)), Filter: &code[0]}
 	//nolint:gosec // G103: the system call takes this structure
 	_, _, errno := unix.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0, uintptr(unsafe.Pointer(&program)))
@@ -71,7 +81,7 @@ const (
 
 // filter is the program that judges a call. It can't follow pointers: clone3, which takes its flags by one, is said to be
 // missing, and libraries fall back to clone. Sockets are judged where they are made, and nowhere else.
-func filter(families []uint32) []unix.SockFilter {
+func filter(families, more []uint32) []unix.SockFilter {
 	missing, refused := uint32(answerErrno|unix.ENOSYS), uint32(answerErrno|unix.EPERM)
 	code := []unix.SockFilter{
 		load(atArchitecture),
@@ -83,8 +93,12 @@ func filter(families []uint32) []unix.SockFilter {
 		jump(unix.BPF_JEQ, unix.SYS_CLONE3, 0, 1),
 		answer(missing),
 	}
-	for _, call := range slices.Concat(denied, deniedHere) {
+	for _, call := range slices.Concat(denied, deniedHere, more) {
 		code = append(code, jump(unix.BPF_JEQ, call, 0, 1), answer(refused))
+	}
+	if more != nil { // times are set of open files only
+		code = append(code, jump(unix.BPF_JEQ, unix.SYS_UTIMENSAT, 0, 6), load(atSecond), jump(unix.BPF_JEQ, 0, 0, 2), load(atSecond+4),
+			jump(unix.BPF_JEQ, 0, 1, 0), answer(refused), answer(answerAllow))
 	}
 	code = append(
 		code,

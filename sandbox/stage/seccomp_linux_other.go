@@ -6,3 +6,5 @@ package stage
 const architecture = 0
 
 var deniedHere []uint32
+
+var changersHere []uint32

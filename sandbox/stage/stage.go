@@ -25,6 +25,8 @@ func Main(args []string) (code int, ours bool) {
 		return launch(), true
 	case frame.InitCommand:
 		return initialize(), true
+	case frame.ReduceCommand:
+		return reduce(), true
 	}
 	return 0, false
 }
