@@ -26,6 +26,8 @@ type WaitingCall struct {
 
 	Hooked string   `json:"hooked,omitempty"` // what hooks did about it, in a clause
 	Always []string `json:"always,omitempty"` // the rules of permission that would allow it from now on; none: it asks each time
+
+	Uncaged bool `json:"uncaged,omitempty"` // a person can let it run outside of the sandbox
 }
 
 // Decision answers one waiting call.
@@ -36,6 +38,8 @@ type Decision struct {
 	Arguments string      `json:"arguments,omitempty"` // those that the person put in place of the ones that waited; empty: unchanged
 	Return    *ToolReturn `json:"return,omitempty"`    // of a call that the client ran
 	Keep      []string    `json:"keep,omitempty"`      // rules that from now on allow what is like it, in the folder of the run that asked
+
+	Uncaged bool `json:"uncaged,omitempty"` // it runs outside of the sandbox, this once
 }
 
 // Asks reports whether the message is a request for approval.

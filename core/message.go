@@ -105,6 +105,7 @@ type ToolReturn struct {
 	Hooked  string   `json:"hooked,omitempty"` // what hooks did about the call, in a clause; not sent
 	Dir     string   `json:"dir,omitempty"`    // of a shell line: where the conversation's next one begins; not sent
 	Images  []Image  `json:"images,omitempty"` // behind the text
+	Layers  []string `json:"layers,omitempty"` // of the sandbox, that confined what the call ran; not sent
 	Source  string   `json:"source,omitempty"` // where a text in it comes from that is not the person's; not sent
 }
 

@@ -138,6 +138,7 @@ type ToolResult struct {
 	Dir     string          // of a shell line: the folder, absolute, in which the next one begins
 	Source  string          // where a text in it comes from that is not the person's; empty: from nowhere else
 	Images  []Picture       // shown behind the text
+	Layers  []string        // of the sandbox, that confined what ran; empty: nothing ran
 	Apply   func(ctx context.Context, tx ToolEdits) (ToolResult, error)
 }
 

@@ -126,6 +126,8 @@ type WorkspaceEnv struct {
 	Dir      string // in it, absolute: where a shell line begins
 	Mode     PermissionMode
 	Paths    PathRules // what a shell line or a search may do with files that it comes across; nil: nobody knows
+	Opens    Openings  // what a person can open to this line beside all that; nil: nothing
+	Uncaged  bool      // a person lets this line run outside of the sandbox
 	Hosts    HostRules // which hosts a shell line, or a fetch, may reach; nil: none
 	Contents ContentStore
 	Files    FileLog

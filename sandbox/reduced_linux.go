@@ -80,7 +80,7 @@ func (c *call) restricted(ctx context.Context, l *Local) error {
 		return err
 	}
 	defer func() { v.end() }()
-	files, err := lend()
+	files, err := lend(c.job.Channel != nil)
 	if err != nil {
 		return core.E(core.Unavailable, "open what a sandbox needs: %w", err).WithHint("the daemon may have too many files open")
 	}
@@ -103,7 +103,7 @@ func startReduced(theirs []*os.File) (*exec.Cmd, error) {
 		return nil, os.ErrInvalid
 	}
 	cmd := exec.Command("/proc/self/exe", frame.ReduceCommand) //nolint:noctx // it ends with its socket
-	cmd.Args[0], cmd.Env, cmd.Dir, cmd.ExtraFiles = "loci", []string{}, "/", theirs[:1]
+	cmd.Args[0], cmd.Env, cmd.Dir, cmd.ExtraFiles = "loci", []string{}, "/", append(theirs[:1:1], theirs[4:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = theirs[1], theirs[2], theirs[3]
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	return cmd, cmd.Start()
@@ -121,6 +121,9 @@ func (c *call) accompany(ctx context.Context, p *plan, files *lent, cmd *exec.Cm
 	status, _ := converse(files.control, p.spec, func(layers []string, sockets []*os.File) error { // its fault is that nothing is said
 		frame.Close(sockets...)
 		c.result.Layers, c.result.Setup = layers, time.Since(began)
+		if files.channel != nil {
+			work.Go(func() { c.talk(watching, files.channel) })
+		}
 		return nil
 	})
 	_ = files.control.CloseWrite() // it may have ended
@@ -129,6 +132,9 @@ func (c *call) accompany(ctx context.Context, p *plan, files *lent, cmd *exec.Cm
 	late := time.Now().Add(lastWords)
 	for _, f := range []*os.File{files.out, files.err} {
 		_ = f.SetReadDeadline(late) // pipes have deadlines
+	}
+	if files.channel != nil {
+		_ = files.channel.SetDeadline(late) // what the program said at last is still read
 	}
 	_ = files.in.Close() // whatever of it was not read stays unread
 	work.Wait()
@@ -144,7 +150,7 @@ func (c *call) accompany(ctx context.Context, p *plan, files *lent, cmd *exec.Cm
 func (p *plan) grant(job *core.Job) error {
 	s := &p.spec
 	home := filepath.Join(s.Scratch, "home")
-	s.Reduced, s.Network, s.Unix = true, nil, false
+	s.Reduced, s.Channel, s.Network, s.Unix = true, job.Channel != nil, nil, false
 	g := &granting{}
 	g.folder(s.Scratch, nil, nil, true)
 	places := []string{core.SandboxHome, home}

@@ -47,6 +47,10 @@ func waitingCalls(what string) []api.WaitingCall {
 		c := call(1, "shell", `{"command":"go test ./..."}`)
 		c.Always = []string{"shell(go test *)"}
 		return []api.WaitingCall{c}
+	case "push":
+		c := call(1, "shell", `{"command":"git push"}`)
+		c.Always, c.Uncaged = []string{"shell(git push *)"}, true
+		return []api.WaitingCall{c}
 	case "reasons":
 		c := call(1, "shell", quoteArguments("command", "git fetch origin && git rebase --autostash origin/main && "+
 			"go test ./... && git push --force-with-lease origin HEAD:refs/heads/chat"))

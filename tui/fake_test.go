@@ -42,6 +42,7 @@ type fake struct {
 	hints    chan api.Change
 	broken   chan struct{} // closing it breaks the connection of hints
 	pid      int
+	sandbox  string // how much of it works
 	unknown  string // id of a message that a restore removed
 	stopped  error  // why no daemon answers and none is started
 	watched  int    // connections of hints
@@ -94,7 +95,7 @@ func (f *fake) Open(_ context.Context, o api.Open) (api.Session, error) {
 	if o.Agent == api.OpenNew {
 		s.AgentID, s.ConversationID, s.AgentName = "agent-3", "agent-3", o.Name
 	}
-	s.RecallCount, s.Status = len(f.history), api.Status{PID: f.pid}
+	s.RecallCount, s.Status = len(f.history), api.Status{PID: f.pid, Sandbox: f.sandbox}
 	return s, nil
 }
 

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -100,7 +101,7 @@ func (h *hostQuestion) found(all []api.Question, thread Thread) {
 func (h *hostQuestion) ring() {
 	if h.stands() && !h.rung {
 		h.rung = true
-		h.caller.call(h.conv.name() + " waits for your answer: " + h.asked[0].Host)
+		h.caller.call(h.conv.name() + " waits for your answer: " + cmp.Or(h.asked[0].Host, h.wish(h.asked[0])))
 	}
 }
 

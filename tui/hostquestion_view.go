@@ -56,6 +56,9 @@ func (h *hostQuestion) rule(q api.Question) string {
 		return ""
 	}
 	for _, k := range hostKeys {
+		if k.allow == h.confirm.allow && k.lasts != "" && q.Opens != "" {
+			return ruleText(q.Rules) + ", " + k.lasts + ": " + lasting(q.Opens)
+		}
 		if k.allow == h.confirm.allow && k.lasts != "" {
 			host := transcript.OneLine(transcript.Reveal(q.Host))
 			return "The rule fetch(" + host + "), " + k.lasts + ": shell lines and fetch reach this host without a question."
@@ -99,8 +102,50 @@ func (h *hostQuestion) keyTexts(q api.Question) []string {
 	return []string{full + dot + "tab type", full, strings.Join(short, dot), "y allow · n no", "y n"}
 }
 
+// ruleText names rules that would be kept.
+func ruleText(rules []string) string {
+	text := "The rule " + strings.Join(rules, " and ")
+	if len(rules) > 1 {
+		text = "The rules " + strings.Join(rules, " and ")
+	}
+	return transcript.OneLine(transcript.Reveal(text))
+}
+
+// lasting says what a rule opens from now on.
+func lasting(opens string) string {
+	switch opens {
+	case api.OpensFolder:
+		return "the agent's tools and shell lines see this folder."
+	case api.OpensPort:
+		return "this machine reaches lines that listen there."
+	case api.OpensLocalPort:
+		return "shell lines reach this port of the machine."
+	}
+	return "such lines run outside of the sandbox, and can do whatever you can."
+}
+
+// opening says what the sandbox kept from a line, and what it would get.
+func opening(q api.Question) string {
+	path := transcript.OneLine(transcript.Reveal(q.Path))
+	switch {
+	case q.Opens == api.OpensFolder && q.Write:
+		return "Its line failed: it may not change " + path + ". Open this folder to be read and changed, and run the line again?"
+	case q.Opens == api.OpensFolder:
+		return "Its line failed: it does not see " + path + ". Open this folder to be read, and run the line again?"
+	case q.Opens == api.OpensLocalPort:
+		return fmt.Sprintf("Its line failed: it does not reach port %d of this machine. Open it, and run the line again?", q.Port)
+	case q.Opens == api.OpensPort:
+		return fmt.Sprintf("Its line listens on port %d. May this machine reach it, at 127.0.0.1:%d?", q.Port, q.Port)
+	}
+	return "Its line failed, maybe because of the sandbox. Run it again outside? There it can do whatever you can: " +
+		transcript.OneLine(transcript.Reveal(q.Command))
+}
+
 // wish says what the line wants, the host first of all: it must not be cut.
 func (h *hostQuestion) wish(q api.Question) string {
+	if q.Opens != "" {
+		return opening(q) + h.others()
+	}
 	host, more := transcript.OneLine(transcript.Reveal(q.Host)), ""
 	if q.Port > 0 {
 		more = fmt.Sprintf(" (port %d)", q.Port)
@@ -108,9 +153,13 @@ func (h *hostQuestion) wish(q api.Question) string {
 	if q.Behind != "" {
 		more += ", where " + transcript.OneLine(transcript.Reveal(q.Behind)) + " leads"
 	}
-	text := "May its line reach " + host + more + "?"
+	return "May its line reach " + host + more + "?" + h.others()
+}
+
+// others says how much more is asked.
+func (h *hostQuestion) others() string {
 	if n := len(h.asked) - 1; n > 0 {
-		text += fmt.Sprintf(" And %d more.", n)
+		return fmt.Sprintf(" And %d more.", n)
 	}
-	return text
+	return ""
 }

@@ -59,6 +59,7 @@ type link struct {
 	retry      time.Duration
 	daemonPID  int
 	mode       string // the permission mode of what is sent from now on
+	sandbox    string // how much of the sandbox works, where it is less than all
 	toldAway   int    // pid of the daemon whose absence a turn has announced
 
 	changes *feed[api.Change]
@@ -186,6 +187,7 @@ func (l *link) met(s api.Status) {
 	if s.PID == 0 || s.PID == l.daemonPID {
 		return
 	}
+	l.sandbox = s.Sandbox
 	l.daemonPID = s.PID
 	if l.about != nil {
 		l.ui.noticeOnce(l.about(s))

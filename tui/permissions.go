@@ -168,6 +168,9 @@ func (p permissionPanel) decisions() tea.Cmd {
 				head := verdict + " " + what + p.ui.theme.Dim.Render(dot+when(d.At.Time, p.now()))
 				rows = append(rows, transcript.Short(head, width))
 				by := wrapTo("by "+transcript.OneLine(transcript.Reveal(d.By)), width-2)
+				if len(d.Layers) > 0 {
+					by += "\n" + p.ui.theme.Dim.Render(wrapTo("sandbox: "+transcript.OneLine(strings.Join(d.Layers, ", ")), width-2))
+				}
 				rows = append(rows, "  "+strings.ReplaceAll(by, "\n", "\n  "))
 			}
 			if len(rows) == 0 {

@@ -88,6 +88,8 @@ type reply struct {
 
 	rules []string // that allow what is like it too, from now on
 	scope string   // what they count for
+
+	uncaged bool // it runs outside of the sandbox
 }
 
 type (
@@ -120,6 +122,10 @@ func answerKeys() []answerKey {
 				"s": func(q *question) tea.Cmd { return q.openRules(api.ScopeSession) },
 				"a": func(q *question) tea.Cmd { return q.openRules(api.ScopeFolder) },
 			},
+		},
+		{
+			"u, then enter", "run a shell line outside of the sandbox, this once: it can do whatever you can",
+			map[string]func(*question) tea.Cmd{"u": (*question).uncage},
 		},
 		{"n", "deny it", map[string]func(*question) tea.Cmd{"n": func(q *question) tea.Cmd { return q.deny(q.at, "") }}},
 		{"r", "deny it with a reason, which the agent reads", map[string]func(*question) tea.Cmd{"r": (*question).openReason}},
@@ -275,6 +281,23 @@ func (q *question) allow() tea.Cmd {
 	return nil
 }
 
+// uncage asks for the Enter that runs a line outside of the sandbox.
+func (q *question) uncage() tea.Cmd {
+	switch {
+	case !q.request.Calls[q.at].Uncaged:
+		q.ui.flash = "this does not run outside of the sandbox; y allows it"
+		return nil
+	case !q.replies[q.at].seen:
+		q.ui.flash = "v shows the rest of it; then u runs it outside of the sandbox"
+		return nil
+	}
+	q.confirm = &confirmation{"u", "enter runs it uncaged: no rule holds it there, it can do whatever you can", func() tea.Cmd {
+		q.replies[q.at] = reply{given: true, approve: true, uncaged: true, changed: q.replies[q.at].changed, seen: true}
+		return q.next()
+	}}
+	return nil
+}
+
 func (q *question) allowAll() tea.Cmd {
 	for i, r := range q.replies {
 		switch {
@@ -375,6 +398,7 @@ func (q *question) answer() api.AnswerRequest {
 		if r.approve && len(r.rules) > 0 {
 			d.Rules, d.Scope = r.rules, r.scope
 		}
+		d.Uncaged = r.approve && r.uncaged
 		if r.approve && r.changed != "" {
 			d.Arguments = &r.changed
 			for n := range q.calls {

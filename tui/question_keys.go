@@ -106,7 +106,7 @@ type settledMsg struct{ held *heldKey }
 // hold waits whether a key is the beginning of a word. One that writes nothing
 // acts at once, and so does one that Enter confirms.
 func (q *question) hold(do func(*question) tea.Cmd, name, text string) tea.Cmd {
-	if q.onTop() == nil && text == "" || name == "y" || name == "Y" {
+	if q.onTop() == nil && text == "" || name == "y" || name == "Y" || name == "u" {
 		return do(q)
 	}
 	held := &heldKey{do, text}

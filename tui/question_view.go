@@ -157,6 +157,8 @@ func (s sheet) name(i int, d detail) []string {
 		state = []string{"allowed for this session"}
 	case r.given && r.approve && r.scope == api.ScopeFolder:
 		state = []string{"always allowed"}
+	case r.given && r.approve && r.uncaged:
+		state = []string{"allowed, uncaged"}
 	case r.given && r.approve:
 		state = []string{"allowed"}
 	case r.given && s.asked[i] != nil:
@@ -261,6 +263,9 @@ func (q *question) keyTexts() []string {
 	short := ""
 	if q.cut {
 		all, short = " · v shows all"+all, " · v"
+	}
+	if q.request.Calls[q.at].Uncaged {
+		all = " · u uncaged" + all
 	}
 	if q.rulesFor(q.at) != nil {
 		return []string{

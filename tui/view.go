@@ -88,6 +88,11 @@ func (m *Model) status() string {
 	modes := []string{""}
 	if m.link.connected {
 		modes = modeWords(th, m.link.mode)
+		if m.link.sandbox != "" { // less confines what runs than it should
+			for i := range modes {
+				modes[i] = joined(th.Dim.Render(dot), modes[i], th.Warn.Render("sandbox "+transcript.OneLine(m.link.sandbox)))
+			}
+		}
 	}
 	above, room := "", width
 	if m.turn != nil && m.turn.waits != "" {

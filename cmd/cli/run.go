@@ -199,6 +199,9 @@ func callText(c api.RunCall) string {
 	if c.Hooked != "" {
 		text += "; " + c.Hooked
 	}
+	if len(c.Layers) > 0 {
+		text += "; sandbox: " + strings.Join(c.Layers, ", ")
+	}
 	return text
 }
 

@@ -129,6 +129,7 @@ func (t *turn) callOne(ctx context.Context, p *pendingCall, env core.ToolEnv) (e
 		return context.Cause(ctx)
 	}
 	env.Call, env.Workspace.Paths, env.Workspace.Dirs, env.Workspace.Hosts = p.call.ID, p.paths, p.dirs, p.hosts
+	env.Workspace.Uncaged, env.Workspace.Opens = p.uncaged != "", p.opens
 	if err := t.e.equip(ctx, p, &env); err != nil {
 		p.result = core.ToolError("Error executing function " + p.call.Name + ": secrets that the tool would get can't be opened: " +
 			err.Error() + ". " + core.HintOf(err))
@@ -232,6 +233,7 @@ func (p *pendingCall) finalReturn(ctx context.Context, tx core.Store) (core.Tool
 		Hooked:  p.hooked,
 		Dir:     result.Dir,
 		Images:  p.images,
+		Layers:  p.result.Layers,
 		Source:  cmp.Or(result.Source, p.result.Source),
 	}
 	limit := p.tool.Info.ReturnCharLimit

@@ -21,6 +21,10 @@ type pendingCall struct {
 	unasked  *core.Notice     // it was denied, since nobody is there to be asked; nil: it wasn't
 	always   []string         // the rules that would allow it from now on
 	approved bool             // a person said yes to it
+	uncaged  string           // what lets it run outside of the sandbox; empty: nothing does
+	offers   bool             // a person can let it run there
+	wanted   bool             // … and said so
+	opens    core.Openings    // what a person can open to it while it runs; nil: nothing
 	given    bool             // its result came from outside
 	hooked   string           // what hooks did about it, in a clause; empty: nothing
 	told     core.HookVerdict // what hooks have to say to the person, until it is said

@@ -47,7 +47,13 @@ func stagePermission(g *gate, p *pendingCall) verdict {
 	}
 	switch {
 	case err != nil:
-	case call.Does == permission.DoesShell, call.Does == permission.DoesOther:
+	case call.Does == permission.DoesShell:
+		p.hosts, p.opens = set.Hosts(at), set.Openings(call, at)
+		p.offers, p.uncaged = set.CanUncage(call, at), set.Uncaged(call, at)
+		if p.approved && p.wanted && p.offers {
+			p.uncaged = "a person"
+		}
+	case call.Does == permission.DoesOther:
 		p.hosts = set.Hosts(at)
 	case call.Does == permission.DoesFetch:
 		p.hosts = set.Fetches(call, at, p.approved)
@@ -71,10 +77,18 @@ func stagePermission(g *gate, p *pendingCall) verdict {
 		return g.ask(p, v, remedy)
 	case permission.Allow:
 		if call.Does != permission.DoesRemember {
-			p.passed = v.By
+			p.passed = p.let(v.By)
 		}
 	}
 	return verdict{}
+}
+
+// let says what let the call pass, and with it whether it runs outside of the sandbox.
+func (p *pendingCall) let(by string) string {
+	if p.uncaged == "" {
+		return by
+	}
+	return p.uncaged + ", uncaged"
 }
 
 // written returns the rules that count for a run of a client: what people wrote, and what the session was given.

@@ -176,9 +176,9 @@ func (s *settlement) decide(g *gate, p *pendingCall, w core.WaitingCall) {
 	if d.Arguments != "" {
 		p.call.Arguments = d.Arguments
 	}
-	p.approved = true
+	p.approved, p.wanted = true, d.Uncaged
 	g.judge(p)
-	p.passed = "a person"
+	p.passed = p.let("a person")
 	if d.Arguments != "" {
 		p.note = changedNote(p.call.Arguments)
 	}

@@ -36,14 +36,19 @@ type Person interface {
 	Allowed(c core.Client, host string) bool
 	// Keep keeps a rule that allows a host to such lines: for the session, also that of the client that answers, or the folder.
 	Keep(c, answering core.Client, host string, scope Scope) error
+	// Opens reports whether rules of permission, as they stand now, open something to such lines.
+	Opens(c core.Client, o core.Opening) bool
+	// KeepOpen keeps the rules that open it, as Keep does.
+	KeepOpen(c, answering core.Client, o core.Opening, scope Scope) error
 }
 
-// Question is what a running line asks a person.
+// Question is what a running line asks a person: for a host, or to open something else to it.
 type Question struct {
 	ID      string
 	Job     Job
 	Host    core.HostAsk
-	Lasting bool // it can be allowed for longer than this line
+	Open    *core.Opening // nil: it asks for the host
+	Lasting bool          // it can be allowed for longer than this line
 	AskedAt time.Time
 	Until   time.Time
 }
@@ -64,6 +69,13 @@ type Line struct {
 	entry    *entry
 }
 
+// Behind reports whether the line goes on in the background.
+func (l Line) Behind() bool {
+	l.registry.mu.Lock()
+	defer l.registry.mu.Unlock()
+	return l.entry.job.Background
+}
+
 // Ask asks a person for a host, while the line waits and its time does not run. Several who ask for the same share one question.
 // Refused says why the line does not reach it; empty: it does.
 func (l Line) Ask(ctx context.Context, host core.HostAsk, lasting bool) (refused string, final bool) {
@@ -78,10 +90,15 @@ func (l Line) Ask(ctx context.Context, host core.HostAsk, lasting bool) (refused
 	if lasting && r.cfg.Person.Allowed(client, host.Host) {
 		return "", false
 	}
-	q, ok := r.join(l.entry, host, lasting)
+	q, ok := r.join(l.entry, Question{Host: host, Lasting: lasting})
 	if !ok {
 		return enough, false
 	}
+	return r.await(ctx, q)
+}
+
+// await waits for the answer to a question.
+func (r *Registry) await(ctx context.Context, q *question) (refused string, final bool) {
 	timer := time.NewTimer(time.Until(q.Until))
 	defer timer.Stop()
 	refused = "the person did not answer"
@@ -99,17 +116,37 @@ func (l Line) Ask(ctx context.Context, host core.HostAsk, lasting bool) (refused
 	return refused, false
 }
 
+// AskOpening asks a person to open something that the sandbox kept from the line, as Ask does for a host. Refused says why it
+// stays closed; empty: it is open to this line from now on.
+func (l Line) AskOpening(ctx context.Context, o core.Opening) (refused string) {
+	r, client := l.registry, l.entry.job.Client
+	if len(o.Rules) > 0 && r.cfg.Person != nil && r.cfg.Person.Opens(client, o) {
+		return ""
+	}
+	if !o.Asks || r.cfg.Person == nil || !r.cfg.Person.Attends(client) {
+		return "no rule allows it"
+	}
+	q, ok := r.join(l.entry, Question{Open: &o, Lasting: len(o.Rules) > 0})
+	if !ok {
+		return "the person was asked enough already"
+	}
+	refused, _ = r.await(ctx, q)
+	return refused
+}
+
 // askedEnough reports whether a line may not ask one more question.
 func (r *Registry) askedEnough(e *entry, host core.HostAsk) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.sameLocked(e, host) == nil && e.asked >= MaxQuestions
+	return r.sameLocked(e, &Question{Host: host}) == nil && e.asked >= MaxQuestions
 }
 
-// sameLocked is the question that asks for a host already; nil: none does.
-func (r *Registry) sameLocked(e *entry, host core.HostAsk) *question {
+// sameLocked is the question that asks for the same already; nil: none does.
+func (r *Registry) sameLocked(e *entry, as *Question) *question {
 	for _, q := range r.questions {
-		if q.of == e && q.Host.Host == host.Host {
+		switch {
+		case q.of != e || (q.Open == nil) != (as.Open == nil):
+		case q.Open == nil && q.Host.Host == as.Host.Host, q.Open != nil && q.Open.Same(*as.Open):
 			return q
 		}
 	}
@@ -117,10 +154,10 @@ func (r *Registry) sameLocked(e *entry, host core.HostAsk) *question {
 }
 
 // join adds one who waits to a question, which is new if nobody asks it yet.
-func (r *Registry) join(e *entry, host core.HostAsk, lasting bool) (*question, bool) {
+func (r *Registry) join(e *entry, as Question) (*question, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if q := r.sameLocked(e, host); q != nil {
+	if q := r.sameLocked(e, &as); q != nil {
 		q.waiting++
 		return q, true
 	}
@@ -128,13 +165,8 @@ func (r *Registry) join(e *entry, host core.HostAsk, lasting bool) (*question, b
 		return nil, false
 	}
 	now := time.Now() // as its timers have it
-	q := &question{
-		Question: Question{
-			ID: "question-" + strings.ToLower(rand.Text()[:12]), Job: e.job, Host: host, Lasting: lasting, AskedAt: now,
-			Until: now.Add(AskTime),
-		},
-		of: e, waiting: 1, done: make(chan struct{}),
-	}
+	as.ID, as.Job, as.AskedAt, as.Until = "question-"+strings.ToLower(rand.Text()[:12]), e.job, now, now.Add(AskTime)
+	q := &question{Question: as, of: e, waiting: 1, done: make(chan struct{})}
 	r.questions[q.ID] = q
 	e.asked++
 	e.pauseLocked()
@@ -205,12 +237,15 @@ func (r *Registry) Answer(id string, scope Scope, answering core.Client) error {
 		return core.E(core.Conflict, "nothing asks this any more: it was answered, or the line went on without an answer")
 	case (scope == ScopeSession || scope == ScopeFolder) && !q.Lasting:
 		r.mu.Unlock()
-		return core.E(core.Invalid, "a rule asks about %s each time: it can only be allowed this once", q.Host.Host)
+		return core.E(core.Invalid, "%s can only be allowed this once", q.what())
 	}
 	q.taken = true
 	r.mu.Unlock()
 	var err error
-	if scope == ScopeSession || scope == ScopeFolder {
+	switch keeps := scope == ScopeSession || scope == ScopeFolder; {
+	case keeps && q.Open != nil:
+		err = r.cfg.Person.KeepOpen(q.Job.Client, answering, *q.Open, scope)
+	case keeps:
 		err = r.cfg.Person.Keep(q.Job.Client, answering, q.Host.Host, scope)
 	}
 	r.mu.Lock()
@@ -222,4 +257,12 @@ func (r *Registry) Answer(id string, scope Scope, answering core.Client) error {
 	close(q.done)
 	r.dropLocked(q)
 	return nil
+}
+
+// what is asked for, in a word.
+func (q *Question) what() string {
+	if q.Open == nil {
+		return q.Host.Host
+	}
+	return string(q.Open.Kind)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -35,6 +36,14 @@ func (p *person) Keep(c, answering core.Client, host string, scope jobs.Scope) e
 		p.kept = append(p.kept, fmt.Sprint(c.ID, " ", answering.ID, " ", host, " ", scope))
 	}
 	return p.full
+}
+
+func (p *person) Opens(_ core.Client, o core.Opening) bool {
+	return slices.Contains(p.allowed, o.Rules[0])
+}
+
+func (p *person) KeepOpen(c, answering core.Client, o core.Opening, scope jobs.Scope) error {
+	return p.Keep(c, answering, strings.Join(o.Rules, ","), scope)
 }
 
 // asking is a registry whose line asks for hosts, and what came of it.
@@ -239,4 +248,66 @@ func TestAnAnswerThatCannotBeKeptIsNoAnswer(t *testing.T) {
 		}
 		a.got(t, map[string]string{"a.org/0": " false"})
 	})
+}
+
+// opening is work that asks to have something opened.
+func (a *asking) opening(o core.Opening) jobs.Work {
+	w := line(nil)
+	w.Time, w.Client = time.Minute, core.Client{ID: "client-1"}
+	w.Do = func(ctx context.Context, l jobs.Line) (core.ToolResult, error) {
+		why := l.AskOpening(ctx, o)
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.came[string(o.Kind)] = why
+		return core.ToolResult{Text: "Exit code 0."}, nil
+	}
+	return w
+}
+
+func TestALineAsksToHaveSomethingOpenedAsItAsksForAHost(t *testing.T) {
+	t.Parallel()
+	port := core.Opening{Kind: core.OpenLocalPort, Port: 5432, Rules: []string{"local_port(5432)"}, Asks: true}
+	once := core.Opening{Kind: core.OpenUncaged, Asks: true}
+	silent := port
+	silent.Asks = false
+	for name, tt := range map[string]struct {
+		open   core.Opening
+		scope  jobs.Scope
+		before []string
+		want   string
+		kept   string
+	}{
+		"for the folder":        {port, jobs.ScopeFolder, nil, "", "client-1 client-2 local_port(5432) folder"},
+		"this once":             {once, jobs.ScopeOnce, nil, "", ""},
+		"no":                    {port, jobs.ScopeNo, nil, "the person does not allow it", ""},
+		"a rule came meanwhile": {port, "", []string{"local_port(5432)"}, "", ""},
+		"a mode without asks":   {silent, "", nil, "no rule allows it", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				a := newAsking(t)
+				a.person.allowed = tt.before
+				a.run(t, a.opening(tt.open))
+				all := a.Questions("")
+				if (len(all) == 1) != (tt.scope != "") {
+					t.Fatalf("asked: %+v", all)
+				}
+				if len(all) == 1 {
+					if !all[0].Lasting {
+						if err := a.Answer(all[0].ID, jobs.ScopeSession, core.Client{}); core.KindOf(err) != core.Invalid {
+							t.Errorf("for longer than once: %v", err)
+						}
+					}
+					if err := a.Answer(all[0].ID, tt.scope, core.Client{ID: "client-2"}); err != nil {
+						t.Error(err)
+					}
+				}
+				a.got(t, map[string]string{string(tt.open.Kind): tt.want})
+				if strings.Join(a.person.kept, "; ") != tt.kept {
+					t.Errorf("kept %q, want %q", a.person.kept, tt.kept)
+				}
+			})
+		})
+	}
 }

@@ -235,6 +235,9 @@ func (c *Call) argument(name string) (text string, ok bool) {
 // matches reports whether the rule stands for a part of a call. What forbids or asks is read widely, what allows
 // narrowly.
 func (r *Rule) matches(c *Call, p *part, at Place) bool {
+	if r.name == uncaging { // whoever lets a line run outside lets it run; one that denies that says nothing of the line
+		return p.does == DoesShell && r.uncages(p)
+	}
 	wide := r.Effect != Allow
 	named := r.name == c.Tool || r.name == "*"
 	if r.name != string(p.does) && !named {

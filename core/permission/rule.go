@@ -55,6 +55,7 @@ type Rule struct {
 	text     segment // a host, a server's tool, or the value of an argument
 	argument string  // whose value is meant
 	writable bool    // of a folder: to change it
+	port     uint16
 }
 
 // Parse reads a rule. The error says what is wrong with it.
@@ -77,6 +78,12 @@ func Parse(effect Effect, text string, source Source) (Rule, error) {
 	}
 	if name == openingDir && (effect == Ask || effect == Allow && !brackets) {
 		return wrong("it allows or denies to open a folder, as in %s(/data) or %s(/data%s)", name, name, writableMark)
+	}
+	if name == uncaging && (effect == Ask || effect == Allow && !brackets) {
+		return wrong("it allows or denies lines to run outside of the sandbox, as in %s(git push *)", name)
+	}
+	if opensPort(name) && (effect == Ask || effect == Allow && !brackets) {
+		return wrong("it allows or denies to open a port, as in %s(5432)", name)
 	}
 	if !brackets {
 		return r, nil
@@ -104,6 +111,10 @@ func (r *Rule) read(pattern string) (err error) {
 		r.path, err = parsePath(pattern)
 	case string(DoesFetch):
 		r.text, err = parseHost(pattern)
+	case uncaging:
+		err = r.readUncaged(pattern)
+	case cagePort, localPort:
+		err = r.readPort(pattern)
 	case openingDir:
 		err = r.readDir(pattern)
 	case string(DoesMCP):

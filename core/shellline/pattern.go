@@ -88,6 +88,9 @@ func (p Pattern) Match(words []string) bool {
 	return true
 }
 
+// Names reports whether the pattern says which program it is about.
+func (p Pattern) Names() bool { return len(p.words) > 0 && len(p.words[0]) == 1 }
+
 // Literals returns the words that the pattern has whole, without a star.
 func (p Pattern) Literals() []string {
 	var words []string

@@ -36,6 +36,8 @@ type WaitingCall struct {
 	Client     bool   `json:"client,omitempty"`
 
 	Always []string `json:"always,omitempty"`
+
+	Uncaged bool `json:"uncaged,omitempty"` // a person can let it run outside of the sandbox
 }
 
 // AnswerRequest is the body of POST /loci/v1/conversations/{id}/approvals: the options of a message, with answers in front of
@@ -65,6 +67,8 @@ type Decision struct {
 
 	Rules []string `json:"rules,omitempty"`
 	Scope string   `json:"scope,omitempty" enum:"session,folder"`
+
+	Uncaged bool `json:"uncaged,omitempty"` // the line runs outside of the sandbox, this once
 }
 
 // What an answer counts for.

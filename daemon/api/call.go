@@ -14,6 +14,8 @@ type RunCall struct {
 	Passed     string `json:"passed,omitempty"` // which rule, mode or person let it pass, where it needed that
 	Hooked     string `json:"hooked,omitempty"` // what hooks did about it
 	Why        string `json:"why,omitempty"`    // why it waits
+
+	Layers []string `json:"layers,omitempty"` // of the sandbox, that confined what it ran
 }
 
 // CallWaits is the outcome of a call that waits; the others are the states of a return.

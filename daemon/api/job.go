@@ -45,8 +45,9 @@ type QuestionList struct {
 	Questions []Question `json:"questions"`
 }
 
-// Question is what a shell line asks a person while it waits: whether it may reach a host. Its answer is taken until a time; then the
-// line goes on without. It is gone when it was answered, wherever that was.
+// Question is what a shell line asks a person while it waits: whether it may reach a host, or whether it gets what the sandbox kept
+// from it; Opens says which. Its answer is taken until a time; then the line goes on without. It is gone when it was answered,
+// wherever that was.
 type Question struct {
 	ID             string `json:"id"`
 	JobID          string `json:"job_id"`
@@ -57,14 +58,27 @@ type Question struct {
 	Command        string `json:"command"`
 	Folder         string `json:"folder"`
 
-	Host    string   `json:"host"`             // a name, or an address that is no part of the public internet
+	Host    string   `json:"host,omitempty"`   // a name, or an address that is no part of the public internet; empty: it asks for Opens
 	Port    int      `json:"port,omitempty"`   // 0: HTTPS, HTTP and SSH; only the name was asked for yet
 	Behind  string   `json:"behind,omitempty"` // of an address: the name that leads to it
 	Why     string   `json:"why,omitempty"`    // of an address: what it is
 	Scopes  []string `json:"scopes"`           // for how long it can be allowed: ScopeOnce, ScopeSession, ScopeFolder
 	AskedAt Time     `json:"asked_at"`
 	Until   Time     `json:"until"`
+
+	Opens string   `json:"opens,omitempty"` // what the sandbox kept from it: folder, port, local_port (Port is its number) or uncaged
+	Path  string   `json:"path,omitempty"`  // of the folder
+	Write bool     `json:"write,omitempty"` // it is to be changed as well
+	Rules []string `json:"rules,omitempty"` // that would open it for longer than this line
 }
+
+// What a Question wants opened.
+const (
+	OpensFolder    = "folder"
+	OpensPort      = "port"
+	OpensLocalPort = "local_port"
+	OpensUncaged   = "uncaged"
+)
 
 // AnswerQuestion is the body of POST /loci/v1/questions/{question_id}. Allow is no, once, session or folder. The first answer counts.
 type AnswerQuestion struct {

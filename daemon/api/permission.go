@@ -58,6 +58,8 @@ type CallDecision struct {
 	Allowed    bool   `json:"allowed"`
 	By         string `json:"by"` // the rule, the mode, the hook or the person
 	At         Time   `json:"at"`
+
+	Layers []string `json:"layers,omitempty"` // of the sandbox, that confined what it ran
 }
 
 // CheckPermission asks what would become of a call. Does is read, write, shell, fetch or mcp, or the name of a tool;

@@ -48,7 +48,7 @@ func wireWaiting(w approval.Waiting) api.WaitingRequest {
 	for _, c := range m.Approval.Waits {
 		out.Calls = append(out.Calls, api.WaitingCall{
 			ToolCallID: c.CallID, Name: names[c.CallID], Arguments: c.Arguments, Hash: core.HashArguments(c.Arguments), Why: c.Why,
-			Client: c.Client, Always: c.Always,
+			Client: c.Client, Always: c.Always, Uncaged: c.Uncaged,
 		})
 	}
 	return out
@@ -91,13 +91,17 @@ func (s *Server) answerApproval(ctx context.Context, in *answerInput) (*huma.Str
 // the session are returned. Only who may write rules may send them.
 func keptRules(ctx context.Context, in []api.Decision, answer *engine.Answer) (session []string, err error) {
 	for i, d := range in {
-		if len(d.Rules) == 0 {
+		if len(d.Rules) == 0 && !d.Uncaged {
 			continue
 		}
 		if err := local(ctx); err != nil {
 			return nil, err
 		}
 		switch d.Scope {
+		case "":
+			if len(d.Rules) > 0 {
+				return nil, unprocessable("body.approvals.scope", "rules count for a session or a folder, not %q", d.Scope)
+			}
 		case api.ScopeFolder:
 			answer.Decisions[i].Keep = d.Rules
 		case api.ScopeSession:

@@ -47,6 +47,7 @@ func wireCalls(m *core.Message) (out []api.RunCall) {
 		}
 		out = append(out, api.RunCall{
 			StepID: string(m.Step), ToolCallID: r.CallID, Name: r.Name, Outcome: outcome, Passed: r.Passed, Hooked: r.Hooked,
+			Layers: r.Layers,
 		})
 	}
 	return out

@@ -87,6 +87,7 @@ func coreDecisions(in []api.Decision, otid string, take takes) (*engine.Answer, 
 	for _, d := range in {
 		one := engine.Decision{Request: core.MessageID(d.RequestID), Hash: d.Hash}
 		one.CallID, one.Reason, one.Arguments = d.ToolCallID, api.Val(d.Reason), api.Val(d.Arguments)
+		one.Uncaged = d.Uncaged
 		switch {
 		case d.Type == api.ApprovalReturn || d.Type == "" && d.ToolReturn != nil:
 			if d.ToolReturn == nil {

@@ -85,6 +85,7 @@ func (s *Server) listDecisions(ctx context.Context, in *api.ListDecisions) (*bod
 			}
 			out.Decisions = append(out.Decisions, api.CallDecision{
 				ToolCallID: r.CallID, Tool: r.Name, Subject: subjects[r.CallID], Allowed: allowed, By: by, At: api.At(found[i].CreatedAt),
+				Layers: r.Layers,
 			})
 		}
 	}

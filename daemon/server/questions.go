@@ -34,6 +34,9 @@ func wireQuestion(q *jobs.Question) api.Question {
 		ToolCallID: q.Job.Call, Command: q.Job.Command, Folder: q.Job.Folder, Host: q.Host.Host, Port: int(q.Host.Port),
 		Behind: q.Host.Behind, Why: q.Host.Why, Scopes: []string{api.ScopeOnce}, AskedAt: api.At(q.AskedAt), Until: api.At(q.Until),
 	}
+	if o := q.Open; o != nil {
+		out.Opens, out.Path, out.Write, out.Port, out.Rules = string(o.Kind), o.Dir.Path, o.Dir.Writable, int(o.Port), o.Rules
+	}
 	if q.Lasting {
 		out.Scopes = append(out.Scopes, api.ScopeSession, api.ScopeFolder)
 	}

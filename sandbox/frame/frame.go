@@ -68,6 +68,7 @@ type Spec struct {
 	Files     int
 	Processes int
 
+	Channel bool    // without namespaces: whether it has one
 	Reduced bool    // it has no namespaces and no root of its own
 	Grants  []Grant // what it then may do with files, beside the system's
 

@@ -32,6 +32,9 @@ func reduce() int {
 	if err := frame.Read(control, &c.spec); err != nil {
 		return 1
 	}
+	if c.spec.Channel {
+		c.in = append(c.in, os.NewFile(hostSocket+1, "channel"))
+	}
 	var fault *frame.Fault
 	var pid int
 	apart(func() {

@@ -113,7 +113,8 @@ func (t *tool) result(out python.Outcome, state *python.State, env core.ToolEnv)
 		r.Text += "\n(" + out.Note + ")"
 	}
 	r.Text += reach.Unreached(out.Refused, env.Workspace.Hosts, env.Workspace.Path != "")
-	if !out.Caged {
+	if r.Layers = out.Layers; len(r.Layers) == 0 {
+		r.Layers = []string{core.LayersOff}
 		r.Text += "\n(It ran unconfined, as a person's configuration says.)"
 	}
 	if state == nil || len(out.Blocks) == 0 || r.IsError {

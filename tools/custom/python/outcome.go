@@ -26,7 +26,7 @@ func (w *worker) outcome(limit time.Duration) (Outcome, error) {
 	said, broken := w.said, w.broken
 	w.mu.Unlock()
 	out := Outcome{
-		Stdout: shown(w.result.Stdout), Stderr: shown(w.result.Stderr), Refused: w.result.Refused, Caged: len(w.result.Layers) > 0,
+		Stdout: shown(w.result.Stdout), Stderr: shown(w.result.Stderr), Refused: w.result.Refused, Layers: w.result.Layers,
 	}
 	if class, why := unfinished(w.result, limit); class != "" {
 		out.Class, out.Text = class, why

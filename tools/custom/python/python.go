@@ -114,7 +114,7 @@ type Outcome struct {
 	Stdout  string
 	Stderr  string
 	Refused []core.JobRefusal
-	Caged   bool
+	Layers  []string // of the sandbox; empty: nothing confined it
 }
 
 // request is what the interpreter reads, and answer what it writes.

@@ -83,6 +83,11 @@ func (s *Shell) touches(p *place, source string) bool {
 	if _, inside := below(p.real, real); inside {
 		return true
 	}
+	return s.isOurs(real)
+}
+
+// isOurs reports whether something of ours is in a folder, or around it.
+func (s *Shell) isOurs(real string) bool {
 	return slices.ContainsFunc(s.cfg.Hidden, func(path string) bool {
 		hidden, err := filepath.EvalSymlinks(path)
 		if err != nil {

@@ -9,13 +9,18 @@ import (
 )
 
 // network is what a line may reach: hosts that rules of permission allow, or a person who is asked. Where nobody does, its names
-// are noted nevertheless.
-func network(rules core.HostRules, l jobs.Line, o *origin) *core.JobNetwork {
+// are noted nevertheless. Ports are opened by rules and persons likewise.
+func (s *Shell) network(p *place, env core.ToolEnv, l jobs.Line, out *output) *core.JobNetwork {
+	rules, opens := env.Workspace.Hosts, env.Workspace.Opens
 	if rules == nil {
 		return nil
 	}
-	h := &hosts{rules: rules, line: l, origin: o, allowed: map[string]bool{}}
-	return &core.JobNetwork{Allows: h.allows, Ask: h.ask}
+	h := &hosts{rules: rules, line: l, origin: out.from, allowed: map[string]bool{}}
+	n := &core.JobNetwork{Allows: h.allows, Ask: h.ask}
+	if opens != nil {
+		p.openPorts(n, opens, l, out)
+	}
+	return n
 }
 
 // hosts are those that one line may reach.

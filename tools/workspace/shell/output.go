@@ -42,6 +42,18 @@ func (o *output) Write(piece []byte) (int, error) {
 	return len(piece), nil
 }
 
+// note writes a row of ours between the outputs of two attempts.
+func (o *output) note(text string) {
+	_, _ = o.Write([]byte("\n" + text + "\n")) // it never fails
+}
+
+// raw is what is kept of the output, without controls; a secret in it may be whole.
+func (o *output) raw() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return plaintext.Of(string(o.first) + "\n" + string(o.last[max(0, len(o.last)-lastBytes):]))
+}
+
 // Text implements jobs.Output.
 func (o *output) Text() string { return o.from.mark(o.text()) }
 

@@ -112,28 +112,55 @@ func (s *Shell) Run(ctx context.Context, args Args, env core.ToolEnv) (core.Tool
 func (s *Shell) line(
 	ctx context.Context, p *place, args Args, env core.ToolEnv, out *output, l jobs.Line,
 ) (core.ToolResult, error) {
+	if env.Workspace.Uncaged {
+		p.uncage(s.cfg.Home, env.Variables)
+	}
+	for again := 0; ; again++ {
+		result, lost, err := s.attempt(ctx, p, args, env, out, l)
+		if err != nil {
+			return refusal(err)
+		}
+		missed, shut := s.missed(p, args.Command, result, out, env.Workspace.Opens), ""
+		if missed != nil && failing(result) && again < mostAgain {
+			if shut = l.AskOpening(ctx, *missed); shut == "" {
+				if err := s.openMissed(ctx, p, *missed, &env); err != nil {
+					return refusal(err)
+				}
+				out.note(fmt.Sprintf("(%s The person opened %s to it, and it ran again:)", exit(result), thing(missed)))
+				continue
+			}
+		}
+		answer := p.answer(result, out, env.Workspace.Hosts)
+		if lost != "" {
+			answer.Text += "\n(" + lost + ")"
+		}
+		answer.Text += tell(missed, shut)
+		return answer, nil
+	}
+}
+
+// attempt runs a line once. Lost says what of its changes can't be put back.
+func (s *Shell) attempt(
+	ctx context.Context, p *place, args Args, env core.ToolEnv, out *output, l jobs.Line,
+) (result core.JobResult, lost string, err error) {
+	if p.uncaged {
+		out.from.add("outside of the sandbox") // nobody sees which hosts it reaches
+	}
 	project := p.project(env.Workspace.Mode)
 	told := func(context.Context) string { return "" }
-	if s.cfg.Watch != nil && !p.onlyReads(args.Command) {
+	if s.cfg.Watch != nil && (p.uncaged || !p.onlyReads(args.Command)) {
 		told = s.watch(ctx, p, env, project.Writable, out.from.hosts)
 	}
-	result, err := s.cfg.Sandbox.Run(ctx, core.Job{
-		Profile: core.JobShell, Argv: []string{"bash", "--noprofile", "--norc", "-c", p.frame(), "bash", args.Command},
+	result, err = s.cfg.Sandbox.Run(ctx, core.Job{
+		Profile: core.JobShell, Argv: []string{"bash", "--noprofile", "--norc", "-c", p.frame(), "bash", args.Command}, Uncaged: p.uncaged,
 		Dir: filepath.Join(p.real, p.dir), Env: p.env, Mounts: p.mounts, Limits: core.JobLimits{Wall: jobs.MaxBehind}, Live: out,
-		Project: project, Beside: p.beside, Network: network(env.Workspace.Hosts, l, out.from),
+		Project: project, Beside: p.beside, Network: s.network(p, env, l, out),
 	})
-	lost := told(ctx)
+	lost = told(ctx)
 	if core.KindOf(err) == core.NotFound && !hasBash() {
 		err = core.E(core.Unsupported, "there is no bash on this machine, and lines are judged in its grammar").WithHint("install bash")
 	}
-	if err != nil {
-		return refusal(err)
-	}
-	answer := p.answer(result, out, env.Workspace.Hosts)
-	if lost != "" {
-		answer.Text += "\n(" + lost + ")"
-	}
-	return answer, nil
+	return result, lost, err
 }
 
 // onlyReads reports whether a line changes nothing.
@@ -197,7 +224,10 @@ type place struct {
 	masked      []string    // of ours
 	closed      masks.Masks // by rules of permission
 	beside      []core.JobProject
-	shut        []string // of what is beside, absolute: closed to read
+	shut        []string            // of what is beside, absolute: closed to read
+	opened      []core.WorkspaceDir // by a person, while the line ran
+	local       []uint16            // likewise: ports of this machine
+	uncaged     bool
 	cache       *os.Root
 	end         string // a file of the cache folder in which bash notes where the line ended
 	git         string // another one: git's configuration of the account
@@ -299,6 +329,9 @@ func (p *place) hides(rel string) bool {
 // frame is what bash does around the line: both outputs come in their true order, and where the line ends is noted. Evaluated,
 // the line is parsed as if it stood alone, and errors in it name its own rows.
 func (p *place) frame() string {
+	if p.uncaged {
+		return `exec 2>&1; __line=$1; shift; eval -- "$__line"`
+	}
 	return `exec 2>&1; trap 'pwd -P >"$XDG_CACHE_HOME/` + p.end + `"' EXIT; __line=$1; shift; eval -- "$__line"`
 }
 
@@ -332,12 +365,20 @@ func (p *place) answer(r core.JobResult, out *output, rules core.HostRules) core
 		text += "\n(Other programs act on what was changed here; tell the person: " + p.list(r.Changed) + ")"
 	}
 	text += p.settings(r.Settings)
-	if len(r.Layers) > 0 {
+	layers := r.Layers
+	switch {
+	case p.uncaged:
+		text += "\n(It ran uncaged: outside of the sandbox, as the person allowed.)"
+		layers = []string{core.LayersUncaged}
+	case len(layers) > 0:
 		text += p.closedTo() + reach.Unreached(r.Refused, rules, true)
-	} else {
+	default:
 		text += "\n(It ran unconfined, as a person's configuration says.)"
+		layers = []string{core.LayersOff}
 	}
-	return core.ToolResult{Text: text, IsError: failed, Dir: filepath.Join(p.named, dir), Source: out.Source()}
+	return core.ToolResult{
+		Text: text, IsError: failed, Dir: filepath.Join(p.named, dir), Source: out.Source(), Layers: layers,
+	}
 }
 
 // ending says how a line ended. That a program found fault with something is no fault of the call.
