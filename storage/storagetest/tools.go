@@ -12,7 +12,7 @@ func (h *home) tool(name string) core.CustomTool {
 		Source:     "def " + name + "(a: int):\n    return a  # \u00e4\n",
 		Parameters: json.RawMessage(`{"type":"object","properties":{"a":{"type":"integer"}}}`),
 		ArgsSchema: json.RawMessage(`{"type":"object"}`), Tags: []string{"x", "y"},
-		Pip: []core.Requirement{{Name: "requests", Version: ">=2"}}, Npm: []core.Requirement{{Name: "@a/b"}},
+		Pip: []core.Requirement{{Name: "requests", Version: "2.31"}}, Npm: []core.Requirement{{Name: "@a/b"}},
 		ReturnChars: 7, Asks: true, Parallel: true, Metadata: map[string]any{"k": "v"}, CreatedAt: h.tick(), UpdatedAt: h.tick(),
 	}
 	h.ok(h.s.Tools().Put(h.ctx, &t))
