@@ -15,6 +15,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -64,12 +65,15 @@ func (s *server) instructions() string {
 	return text + ", and store what will matter later: one fact a call, with its date. Never store secrets."
 }
 
-// Handler serves over HTTP. Every request stands for itself: nothing is kept between them.
+// idleSession is how long a program over HTTP is known by the name it gave without asking for anything.
+const idleSession = 30 * time.Minute
+
+// Handler serves over HTTP. A program says its name once, at the start of a session.
 func Handler(cfg Config) http.Handler {
 	s := New(cfg)
 	h := mcp.NewStreamableHTTPHandler(
 		func(*http.Request) *mcp.Server { return s },
-		&mcp.StreamableHTTPOptions{Stateless: true, Logger: cfg.Logger},
+		&mcp.StreamableHTTPOptions{SessionTimeout: idleSession, Logger: cfg.Logger},
 	)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r.Body = http.MaxBytesReader(w, r.Body, maxRequest)

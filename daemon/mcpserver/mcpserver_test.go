@@ -367,7 +367,7 @@ func (e endlessly) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func TestItIsServedOverHTTPWithoutSessions(t *testing.T) {
+func TestItIsServedOverHTTP(t *testing.T) {
 	t.Parallel()
 	c := house(t)
 	agent(t, c, "Ada")
