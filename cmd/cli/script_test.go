@@ -69,6 +69,7 @@ func TestManuals(t *testing.T) {
 			"headless":   runHeadless,
 
 			"waitmemory": waitMemory,
+			"waitfile":   waitFile,
 			"facts":      changeFacts,
 		},
 	})
@@ -218,6 +219,11 @@ func waitMemory(ts *testscript.TestScript, _ bool, args []string) {
 // waitRun waits until a run is under way.
 func waitRun(ts *testscript.TestScript, _ bool, _ []string) {
 	poll(ts, func() bool { return newestStatus(ts, "--active") == "running" })
+}
+
+// waitFile waits until a file holds something.
+func waitFile(ts *testscript.TestScript, _ bool, args []string) {
+	poll(ts, func() bool { info, err := os.Stat(ts.MkAbs(args[0])); return err == nil && info.Size() > 0 })
 }
 
 // waitStatus waits until the newest run is over, and expects it to have ended as given.
