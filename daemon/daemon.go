@@ -44,7 +44,7 @@ import (
 	"loci/providers"
 	"loci/sandbox"
 	"loci/storage"
-	"loci/tools/custom/python"
+	"loci/tools/custom/run"
 )
 
 // Config is what a daemon needs. Paths and Settings are required.
@@ -112,7 +112,7 @@ type parts struct {
 	permissions *permissions.Files
 	trust       *trust.Trust
 	sandbox     *sandbox.Local
-	python      *python.Runner
+	runners     []*run.Runner // of tools that people wrote
 	jobs        *jobs.Registry
 	variables   *variables.Variables
 	sealer      *seal.Sealer
@@ -315,8 +315,8 @@ func (d *Daemon) takeDown(srv *http.Server, endRequests func()) {
 	if p.jobs != nil {
 		p.jobs.Close()
 	}
-	if p.python != nil {
-		p.python.Close()
+	for _, r := range p.runners {
+		r.Close()
 	}
 	if p.sandbox != nil {
 		p.sandbox.Close()

@@ -41,7 +41,9 @@ import (
 	"loci/storage/forget"
 	"loci/tools"
 	"loci/tools/custom"
+	"loci/tools/custom/javascript"
 	"loci/tools/custom/python"
+	"loci/tools/custom/run"
 	"loci/tools/parsers"
 	"loci/tools/web"
 	"loci/tools/workspace"
@@ -114,10 +116,7 @@ func (d *Daemon) join(ctx context.Context) (parts, error) {
 		Person: person{&p},
 	})
 	pictures := picture.New()
-	p.python = python.New(python.Config{Sandbox: p.sandbox, Path: d.path()})
-	toolbox, settings := custom.New(custom.Config{
-		BuiltIn: tools.NewOn(d.machine(p.sandbox, p.jobs), d.network()), Store: p.store, Python: p.python,
-	}), d.cfg.Settings
+	toolbox, settings := d.toolbox(&p), d.cfg.Settings
 	held := contents.New(contents.Config{Dir: filepath.Join(d.cfg.Paths.Data, contents.Folder), Clock: d.cfg.Clock, Logger: d.logger})
 	p.sealer = seal.New(seal.Config{Path: d.cfg.Paths.Key(), Home: d.cfg.Paths.Home, Keyring: d.keyring()})
 	p.variables = variables.New(variables.Config{Store: p.store, Clock: d.cfg.Clock, Sealer: p.sealer})
@@ -183,10 +182,15 @@ func (d *Daemon) join(ctx context.Context) (parts, error) {
 	return p, p.follower.Start(ctx)
 }
 
-// path is where the person's programs are.
-func (d *Daemon) path() string {
-	path, _ := d.cfg.Environ("PATH") // without one, only the system's are found
-	return path
+// toolbox is all tools there are.
+func (d *Daemon) toolbox(p *parts) *custom.Box {
+	path, _ := d.cfg.Environ("PATH") // without one, only the system's programs are found
+	pythons := run.New(run.Config{Sandbox: p.sandbox, Start: python.Interpreter(path)})
+	engines := run.New(run.Config{Sandbox: p.sandbox, Start: javascript.Engine()})
+	p.runners = []*run.Runner{pythons, engines}
+	return custom.New(custom.Config{
+		BuiltIn: tools.NewOn(d.machine(p.sandbox, p.jobs), d.network()), Store: p.store, Python: pythons, JavaScript: engines,
+	})
 }
 
 // hosts are those that rules open everywhere, for tools that are run outside of a conversation.

@@ -19,6 +19,7 @@ import (
 
 	"loci/providers/providertest"
 	"loci/sandbox/stage"
+	"loci/tools/custom/javascript"
 )
 
 // The scripts in testdata run the program the way a person does: as processes, with their own daemon in the
@@ -43,6 +44,9 @@ func (s swept) Run() int {
 // program is what main does.
 func program() {
 	if code, ours := stage.Main(os.Args); ours {
+		os.Exit(code)
+	}
+	if code, ours := javascript.Main(os.Args); ours {
 		os.Exit(code)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

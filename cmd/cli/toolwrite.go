@@ -69,14 +69,17 @@ type toolFlags struct {
 	description string
 	tags        []string
 	approval    bool
+	schema      string
 }
 
 func (a *app) toolsAdd() *cobra.Command {
 	var f toolFlags
 	c := &cobra.Command{
 		Use: "add FILE|-", Short: "Keep a tool that you wrote, in place of one of its name", Args: exactly("the file"),
-		Long: `Keep a tool that you wrote in Python, in place of one of its name. It is a function with type hints and a docstring, which says
-what it does and, under "Args:", what each parameter is for. Nothing of it is run before an agent calls it, and then it is confined.`,
+		Long: `Keep a tool that you wrote, in place of one of its name. In Python it is a function with type hints and a docstring, which says
+what it does and, under "Args:", what each parameter is for. In TypeScript or JavaScript it is an exported function, whose name,
+description and parameters stand in a file of their own (--schema). Nothing of it is run before an agent calls it, and then it is
+confined.`,
 		Example: `  loci tools add dice.py
   loci tools test roll_dice --arg sides=6
   loci tools attach roll_dice --agent Ada`,
@@ -96,6 +99,11 @@ what it does and, under "Args:", what each parameter is for. Nothing of it is ru
 			if cmd.Flags().Changed("approval") {
 				in.DefaultRequiresApproval = &f.approval
 			}
+			if f.schema != "" {
+				if in.JSONSchema, err = a.schemaOf(ctx, f.schema); err != nil {
+					return err
+				}
+			}
 			c, err := a.connect(ctx)
 			if err != nil {
 				return err
@@ -108,9 +116,23 @@ what it does and, under "Args:", what each parameter is for. Nothing of it is ru
 		},
 	}
 	c.Flags().StringVar(&f.description, "description", "", "what models are told of it, in place of the docstring")
+	c.Flags().StringVar(&f.schema, "schema", "", "a `FILE` with its name, description and parameters as JSON, which TypeScript needs")
 	c.Flags().StringArrayVar(&f.tags, "tag", nil, "a `TAG` of it")
 	c.Flags().BoolVar(&f.approval, "approval", false, "agents that get it ask a person before each call")
 	return c
+}
+
+// schemaOf reads the schema of a tool from a file.
+func (a *app) schemaOf(ctx context.Context, path string) (api.Object, error) {
+	text, err := a.sourceOf(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	var out api.Object
+	if err := json.Unmarshal([]byte(text), &out); err != nil || out == nil {
+		return nil, invalid("%s is no JSON object", path)
+	}
+	return out, nil
 }
 
 // sourceOf reads a source from a file, or from standard input.

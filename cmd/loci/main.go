@@ -9,10 +9,14 @@ import (
 
 	"loci/cmd/cli"
 	"loci/sandbox/stage"
+	"loci/tools/custom/javascript"
 )
 
 func main() {
 	if code, ours := stage.Main(os.Args); ours {
+		os.Exit(code)
+	}
+	if code, ours := javascript.Main(os.Args); ours {
 		os.Exit(code)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), endings()...)

@@ -11,14 +11,15 @@ import (
 	"loci/daemon/api"
 	"loci/sandbox"
 	"loci/tools/custom/python"
+	"loci/tools/custom/run"
 )
 
 // pythons runs tools as the test would run them.
-func pythons(tb testing.TB) *python.Runner {
+func pythons(tb testing.TB) *run.Runner {
 	tb.Helper()
 	cage := sandbox.New(sandbox.Config{Mode: sandbox.Off})
 	tb.Cleanup(cage.Close)
-	r := python.New(python.Config{Sandbox: cage, Path: os.Getenv("PATH")})
+	r := run.New(run.Config{Sandbox: cage, Start: python.Interpreter(os.Getenv("PATH"))})
 	tb.Cleanup(r.Close)
 	return r
 }

@@ -13,14 +13,16 @@ import (
 	"strings"
 
 	"loci/core"
-	"loci/tools/custom/python"
+	"loci/tools/custom/run"
 )
 
 // Config is what a Box needs.
 type Config struct {
 	BuiltIn core.Toolbox
 	Store   core.Store
-	Python  *python.Runner // nil: there is no sandbox
+
+	Python     *run.Runner // nil: there is no sandbox
+	JavaScript *run.Runner // likewise
 }
 
 // Box is all tools there are, and the maker of those that people write. Safe for concurrent use.

@@ -16,6 +16,7 @@ import (
 	"loci/tools"
 	"loci/tools/custom"
 	"loci/tools/custom/python"
+	"loci/tools/custom/run"
 )
 
 // TestMain lets the tests' own program be launcher and first process of sandboxes, as the daemon's is.
@@ -43,7 +44,7 @@ func open(t *testing.T) *bench {
 	t.Cleanup(func() { _ = store.Close() })
 	cage := sandbox.New(sandbox.Config{Mode: sandbox.Off})
 	t.Cleanup(cage.Close)
-	runner := python.New(python.Config{Sandbox: cage, Path: os.Getenv("PATH")})
+	runner := run.New(run.Config{Sandbox: cage, Start: python.Interpreter(os.Getenv("PATH"))})
 	t.Cleanup(runner.Close)
 	b := &bench{T: t, store: store, box: custom.New(custom.Config{BuiltIn: tools.New(), Store: store, Python: runner})}
 	b.agent = core.Agent{ID: core.NewAgentID(), Name: "Ada", Type: core.AgentLettaV1, Model: "a/b", Timezone: "UTC"}

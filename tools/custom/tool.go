@@ -9,7 +9,7 @@ import (
 
 	"loci/core"
 	"loci/tools/custom/pysource"
-	"loci/tools/custom/python"
+	"loci/tools/custom/run"
 	"loci/tools/internal/plaintext"
 	"loci/tools/internal/reach"
 	"loci/tools/memory"
@@ -36,33 +36,39 @@ func (t *tool) Call(ctx context.Context, call core.ToolCall, env core.ToolEnv) (
 	if err != nil {
 		return t.failed("TypeError", err.Error()), nil
 	}
-	if t.of.Language != core.LanguagePython {
-		return t.refused(core.E(core.Unsupported, "tools in %s can't be run yet", t.of.Language).WithHint("write it in Python"))
+	c := run.Call{
+		Tool: t.of.Name, Source: t.of.Source, Function: t.of.Name, Arguments: args, Env: t.variables(env), Hosts: env.Workspace.Hosts,
 	}
-	if t.cfg.Python == nil {
+	runner, takesState := t.cfg.JavaScript, strings.Contains(t.of.Source, stateArgument)
+	if t.of.Language == core.LanguagePython {
+		head, err := pysource.Head([]byte(t.of.Source), t.of.Name)
+		if err != nil {
+			return t.failed("SyntaxError", err.Error()), nil
+		}
+		runner, takesState = t.cfg.Python, head.Function.AgentState
+		c.Positional, c.Self = head.Function.Positional(), head.Function.Self
+		takes := func(p pysource.Parameter) bool { return p.Name == heartbeatArgument }
+		if !slices.ContainsFunc(head.Function.Parameters, takes) {
+			delete(args, heartbeatArgument)
+		}
+	}
+	if runner == nil {
 		return t.refused(core.E(core.Unsupported, "there is no sandbox here"))
 	}
-	head, err := pysource.Head([]byte(t.of.Source), t.of.Name)
-	if err != nil {
-		return t.failed("SyntaxError", err.Error()), nil
-	}
-	if !slices.ContainsFunc(head.Function.Parameters, func(p pysource.Parameter) bool { return p.Name == heartbeatArgument }) {
-		delete(args, heartbeatArgument)
-	}
-	c := python.Call{
-		Tool: t.of.Name, Source: t.of.Source, Function: head.Function, Arguments: args, Env: t.variables(env), Hosts: env.Workspace.Hosts,
-	}
-	if head.Function.AgentState {
+	if takesState {
 		if c.State, err = t.state(ctx, env.Agent); err != nil {
 			return core.ToolResult{}, err
 		}
 	}
-	out, err := t.cfg.Python.Run(ctx, c)
+	out, err := runner.Run(ctx, c)
 	if err != nil {
 		return t.refused(err)
 	}
 	return t.result(out, c.State, env), nil
 }
+
+// stateArgument is the parameter that gets the state of the agent.
+const stateArgument = "agent_state"
 
 // heartbeatArgument is for the loop, not for the tool: models that know it from earlier turns send it unasked.
 const heartbeatArgument = "request_heartbeat"
@@ -82,17 +88,17 @@ func (t *tool) variables(env core.ToolEnv) []string {
 }
 
 // state is what a function is told that takes agent_state; without an agent, it is nobody's.
-func (t *tool) state(ctx context.Context, a core.Agent) (*python.State, error) {
-	s := &python.State{
+func (t *tool) state(ctx context.Context, a core.Agent) (*run.State, error) {
+	s := &run.State{
 		ID: string(a.ID), Name: a.Name, Description: a.Description, System: a.System, AgentType: string(a.Type), Model: string(a.Model),
-		Timezone: a.Timezone, Tags: append([]string{}, a.Tags...), Metadata: a.Metadata, Blocks: []python.Block{},
+		Timezone: a.Timezone, Tags: append([]string{}, a.Tags...), Metadata: a.Metadata, Blocks: []run.Block{},
 	}
 	if a.ID == "" {
 		return s, nil
 	}
 	blocks, err := t.cfg.Store.Blocks().OfAgent(ctx, a.ID)
 	for _, b := range blocks {
-		s.Blocks = append(s.Blocks, python.Block{
+		s.Blocks = append(s.Blocks, run.Block{
 			ID: string(b.ID), Label: b.Label, Value: b.Value, Description: b.Description, Limit: b.Limit, ReadOnly: b.ReadOnly,
 		})
 	}
@@ -100,7 +106,7 @@ func (t *tool) state(ctx context.Context, a core.Agent) (*python.State, error) {
 }
 
 // result is what the model reads of a call.
-func (t *tool) result(out python.Outcome, state *python.State, env core.ToolEnv) core.ToolResult {
+func (t *tool) result(out run.Outcome, state *run.State, env core.ToolEnv) core.ToolResult {
 	r := core.ToolResult{Text: out.Text, Stdout: rows(out.Stdout), Stderr: rows(out.Stderr)}
 	if out.Class != "" {
 		failed := t.failed(out.Class, out.Text)
@@ -128,7 +134,7 @@ func (t *tool) result(out python.Outcome, state *python.State, env core.ToolEnv)
 
 // written gives blocks the values that a tool gave them. What can't be written is said, since the call itself has run.
 func written(
-	ctx context.Context, tx core.ToolEdits, env core.ToolEnv, r core.ToolResult, values map[string]string, state *python.State,
+	ctx context.Context, tx core.ToolEdits, env core.ToolEnv, r core.ToolResult, values map[string]string, state *run.State,
 ) (core.ToolResult, error) {
 	r.Apply = nil
 	for _, b := range state.Blocks {

@@ -41,6 +41,16 @@ type Function struct {
 	AgentState bool        // it takes the state of the agent as `agent_state`
 }
 
+// Positional returns the parameters that can't be named in a call.
+func (f *Function) Positional() (names []string) {
+	for _, p := range f.Parameters {
+		if p.Positional {
+			names = append(names, p.Name)
+		}
+	}
+	return names
+}
+
 // Parameter is one of a function's.
 type Parameter struct {
 	Name       string

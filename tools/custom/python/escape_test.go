@@ -12,12 +12,12 @@ import (
 	"loci/core"
 	"loci/sandbox"
 	"loci/sandbox/sandboxtest"
-	"loci/tools/custom/pysource"
 	"loci/tools/custom/python"
+	"loci/tools/custom/run"
 )
 
 // throughTools runs the program of a job from a tool.
-type throughTools struct{ runner *python.Runner }
+type throughTools struct{ runner *run.Runner }
 
 const starts = `
 import os, subprocess
@@ -34,12 +34,8 @@ func (r throughTools) Run(ctx context.Context, job core.Job) (core.JobResult, er
 		name, value, _ := strings.Cut(v, "=")
 		env[name] = value
 	}
-	head, err := pysource.Head([]byte(starts), "")
-	if err != nil {
-		return core.JobResult{}, err
-	}
-	out, err := r.runner.Run(ctx, python.Call{
-		Tool: "start", Source: starts, Function: head.Function, Time: job.Limits.Wall,
+	out, err := r.runner.Run(ctx, run.Call{
+		Tool: "start", Source: starts, Function: "start", Time: job.Limits.Wall,
 		Arguments: map[string]any{"argv": job.Argv, "env": env, "project": job.Project.Path},
 	})
 	return core.JobResult{Ended: core.JobExited, Stdout: core.JobOutput{Kept: []byte(out.Stdout + out.Stderr + out.Text)}}, err
@@ -52,7 +48,7 @@ func TestNothingGetsOutOfATool(t *testing.T) {
 	}
 	none := sandbox.New(sandbox.Config{Mode: sandbox.Off, Scratch: filepath.Join(t.TempDir(), "jobs")})
 	t.Cleanup(none.Close)
-	free := python.New(python.Config{Sandbox: none, Path: os.Getenv("PATH")})
+	free := run.New(run.Config{Sandbox: none, Start: python.Interpreter(os.Getenv("PATH"))})
 	t.Cleanup(free.Close)
 	sandboxtest.RunThrough(t, throughTools{open(t).runner}, throughTools{free})
 }

@@ -1,15 +1,35 @@
+// Package python is the machine's own interpreter, as a program that waits for calls of tools.
+//
+// Layer 1, below tools: it imports core and tools/custom/run.
 package python
 
 import (
+	_ "embed"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"loci/core"
+	"loci/tools/custom/run"
 )
 
-// systemPath is where programs of the system are, which every sandbox has.
-const systemPath = "/usr/local/bin:/usr/bin:/bin"
+//go:embed runner.py
+var program string
+
+// Interpreter returns what starts one, looked for in a person's PATH each time, so that one that is installed meanwhile is found.
+func Interpreter(path string) run.Start {
+	return func() ([]string, []core.JobMount, error) {
+		found, err := find(path)
+		if err != nil {
+			return nil, nil, err
+		}
+		var mounts []core.JobMount
+		if found.prefix != "" {
+			mounts = []core.JobMount{{Source: found.prefix}}
+		}
+		return []string{found.program, "-I", "-B", "-X", "utf8", "-c", program}, mounts, nil
+	}
+}
 
 // interpreter is a Python that tools are run with.
 type interpreter struct {
@@ -20,7 +40,7 @@ type interpreter struct {
 // find looks for an interpreter in a PATH, and where programs of the system are. A script that picks one when it runs is passed over:
 // what it would pick from isn't there inside of a sandbox.
 func find(path string) (interpreter, error) {
-	for _, dir := range filepath.SplitList(path + ":" + systemPath) {
+	for _, dir := range filepath.SplitList(path + ":" + run.SystemPath) {
 		file := filepath.Join(dir, "python3")
 		info, err := os.Stat(file)
 		if !filepath.IsAbs(dir) || err != nil || !info.Mode().IsRegular() || info.Mode().Perm()&0o111 == 0 || isScript(file) {

@@ -21,6 +21,7 @@ import (
 	"loci/sandbox/stage"
 	"loci/tools/custom/pysource"
 	"loci/tools/custom/python"
+	"loci/tools/custom/run"
 )
 
 // TestMain lets the tests' own program be launcher and first process of sandboxes, as the daemon's is.
@@ -54,7 +55,7 @@ func (c *counted) started() int {
 // bench is a runner on this machine's sandbox.
 type bench struct {
 	testing.TB
-	runner *python.Runner
+	runner *run.Runner
 	box    *counted
 }
 
@@ -68,26 +69,29 @@ func open(tb testing.TB) *bench {
 		tb.Skip("this machine cannot confine programs: " + r.Detail)
 	}
 	b := &bench{TB: tb, box: &counted{Sandbox: box}}
-	b.runner = python.New(python.Config{Sandbox: b.box, Path: os.Getenv("PATH")})
+	b.runner = run.New(run.Config{Sandbox: b.box, Start: python.Interpreter(os.Getenv("PATH"))})
 	tb.Cleanup(b.runner.Close)
 	return b
 }
 
 // call makes a call of the function of a source.
-func (b *bench) call(source string, change ...func(*python.Call)) python.Call {
+func (b *bench) call(source string, change ...func(*run.Call)) run.Call {
 	b.Helper()
 	head, err := pysource.Head([]byte(source), "")
 	if err != nil {
 		b.Fatal(err)
 	}
-	c := python.Call{Tool: head.Name, Source: source, Function: head.Function, Arguments: map[string]any{}, Time: time.Minute}
+	c := run.Call{
+		Tool: head.Name, Source: source, Function: head.Name, Positional: head.Function.Positional(), Self: head.Function.Self,
+		Arguments: map[string]any{}, Time: time.Minute,
+	}
 	for _, f := range change {
 		f(&c)
 	}
 	return c
 }
 
-func (b *bench) run(source string, change ...func(*python.Call)) python.Outcome {
+func (b *bench) run(source string, change ...func(*run.Call)) run.Outcome {
 	b.Helper()
 	out, err := b.runner.Run(b.Context(), b.call(source, change...))
 	if core.KindOf(err) == core.Unsupported {
@@ -99,8 +103,8 @@ func (b *bench) run(source string, change ...func(*python.Call)) python.Outcome 
 	return out
 }
 
-func with(args map[string]any) func(*python.Call) {
-	return func(c *python.Call) { c.Arguments = args }
+func with(args map[string]any) func(*run.Call) {
+	return func(c *run.Call) { c.Arguments = args }
 }
 
 func TestWhatAFunctionReturnsIsText(t *testing.T) {
@@ -214,7 +218,7 @@ func TestACallIsStoppedWhenItsTimeIsOverOrNobodyWaits(t *testing.T) {
 	t.Parallel()
 	b := open(t)
 	const forever = "def f():\n print('begun')\n while True: pass"
-	out := b.run(forever, func(c *python.Call) { c.Time = time.Second })
+	out := b.run(forever, func(c *run.Call) { c.Time = time.Second })
 	if out.Class != "TimeoutError" || !strings.Contains(out.Text, "timed out: it was stopped after 1s") || out.Stdout != "begun" {
 		t.Errorf("%+v", out)
 	}
@@ -243,7 +247,7 @@ def f():
 			t.Errorf("%+v", out)
 		}
 	}
-	out := b.run("import os\ndef f():\n return os.environ['LEFT']", func(c *python.Call) { c.Env = []string{"LEFT=a=b"} })
+	out := b.run("import os\ndef f():\n return os.environ['LEFT']", func(c *run.Call) { c.Env = []string{"LEFT=a=b"} })
 	if out.Text != "a=b" {
 		t.Errorf("%+v", out)
 	}
@@ -267,7 +271,7 @@ func TestAHostIsRefusedUntilARuleAllowsIt(t *testing.T) {
 	if out.Class != "gaierror" || len(out.Refused) == 0 || out.Refused[0].Rule != "open.example" {
 		t.Errorf("%+v", out)
 	}
-	out = b.run(source, func(c *python.Call) { c.Hosts = rules{"open.example"} })
+	out = b.run(source, func(c *run.Call) { c.Hosts = rules{"open.example"} })
 	if out.Class != "" || !strings.HasPrefix(out.Text, "127.9.") {
 		t.Errorf("%+v", out)
 	}
@@ -290,8 +294,8 @@ def f(agent_state, more: str):
     agent_state.memory.get_block("same").value = "s"
     return [agent_state.name, agent_state.memory.list_block_labels()]
 `
-	out := b.run(source, with(map[string]any{"more": "!"}), func(c *python.Call) {
-		c.State = &python.State{Name: "Ada", Blocks: []python.Block{{Label: "human", Value: "h"}, {Label: "same", Value: "s"}}}
+	out := b.run(source, with(map[string]any{"more": "!"}), func(c *run.Call) {
+		c.State = &run.State{Name: "Ada", Blocks: []run.Block{{Label: "human", Value: "h"}, {Label: "same", Value: "s"}}}
 	})
 	if out.Text != `["Ada", ["human", "same"]]` || len(out.Blocks) != 1 || out.Blocks["human"] != "h!" {
 		t.Errorf("%+v", out)
@@ -306,7 +310,7 @@ func TestWhereThereIsNoPythonItIsSaidWhatToInstall(t *testing.T) {
 			t.Skip("this machine has one")
 		}
 	}
-	_, err := python.New(python.Config{Sandbox: b.box, Path: t.TempDir()}).Run(t.Context(), b.call("def f(): pass"))
+	_, err := run.New(run.Config{Sandbox: b.box, Start: python.Interpreter(t.TempDir())}).Run(t.Context(), b.call("def f(): pass"))
 	if core.KindOf(err) != core.Unsupported || !strings.Contains(fmt.Sprint(core.HintOf(err)), "apt install python3") {
 		t.Error(err)
 	}

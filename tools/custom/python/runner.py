@@ -158,6 +158,8 @@ def call(request):
     module = types.ModuleType("tool")
     module.__file__ = name
     sys.modules["tool"] = module
+    if not request["function"]:
+        return whole(source, name, module.__dict__)
     exec(compile(source, name, "exec", dont_inherit=True), module.__dict__)
     function = module.__dict__[request["function"]]
     given = request["arguments"]
@@ -185,6 +187,20 @@ def call(request):
     text, note = text_of(value)
     blocks = {} if state is None else changed(state, request["state"])
     return {"text": text, "note": note, "blocks": blocks}
+
+
+def whole(source, name, names):
+    """Runs a program; what its last line says, if that is an expression, is its result."""
+    import ast
+    names["__name__"] = "__main__"
+    tree = ast.parse(source, name)
+    last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+    exec(compile(tree, name, "exec", dont_inherit=True), names)
+    if last is None:
+        return {"text": "", "note": "", "blocks": {}}
+    value = eval(compile(ast.Expression(last.value), name, "eval", dont_inherit=True), names)
+    text, note = ("", "") if value is None else text_of(value)
+    return {"text": text, "note": note, "blocks": {}}
 
 
 def main():

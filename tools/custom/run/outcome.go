@@ -1,4 +1,4 @@
-package python
+package run
 
 import (
 	"encoding/json"
@@ -17,7 +17,7 @@ func isReset(err error) bool {
 	return errors.Is(err, syscall.ECONNRESET) || errors.Is(err, os.ErrDeadlineExceeded)
 }
 
-// outcome is what became of a call whose interpreter has ended.
+// outcome is what became of a call whose program has ended.
 func (w *worker) outcome(limit time.Duration) (Outcome, error) {
 	if w.fault != nil {
 		return Outcome{}, w.fault
@@ -56,7 +56,7 @@ func (w *worker) outcome(limit time.Duration) (Outcome, error) {
 	return out, nil
 }
 
-// unfinished says how an interpreter ended that did not end by itself.
+// unfinished says how a program ended that did not end by itself.
 func unfinished(r core.JobResult, limit time.Duration) (class, why string) {
 	switch r.Ended {
 	case core.JobExited:

@@ -1,16 +1,15 @@
-// Package python runs tools that people wrote in Python, with the interpreter of the machine.
+// Package run runs tools that people wrote, whatever the language: it hands a call to a program that waits for one.
 //
-// Promises: each call has an interpreter of its own, in a sandbox, that is used once; a second one waits, started and confined, for
-// the next call, and goes when none comes. The call goes in and its result comes out as one frame of JSON each, through a socket
-// that nothing else writes to: what a tool prints is never taken for a result, and nothing is ever unpickled. A result counts only if
-// the interpreter ended by itself. Time, memory, outputs and results are bounded.
+// Promises: each call has a program of its own, in a sandbox, that is used once; a second one waits, started and confined, for
+// the next call, and goes when none comes. The call goes in and its result comes out as one frame of JSON each, through a stream
+// that no other process has: what a tool prints is never taken for a result, and nothing is ever unpickled. A result counts only if
+// the program ended by itself. Time, memory, outputs and results are bounded.
 //
-// Layer 1, below tools: it imports core and tools/custom/pysource.
-package python
+// Layer 1, below tools: it imports core.
+package run
 
 import (
 	"context"
-	_ "embed"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -21,11 +20,7 @@ import (
 	"time"
 
 	"loci/core"
-	"loci/tools/custom/pysource"
 )
-
-//go:embed runner.py
-var program string
 
 // Bounds of a call.
 const (
@@ -35,22 +30,28 @@ const (
 	mostOutput = 64 << 10 // of each output
 )
 
+// Start says which program waits for a call: its arguments, and what has to be mounted for it.
+type Start func() (argv []string, mounts []core.JobMount, err error)
+
+// SystemPath is where programs of the system are, which every sandbox has.
+const SystemPath = "/usr/local/bin:/usr/bin:/bin"
+
 // Config is what a Runner needs.
 type Config struct {
 	Sandbox core.Sandbox
-	Path    string // the person's PATH
+	Start   Start
 }
 
-// Runner runs tools. Close it: it has goroutines while interpreters run.
+// Runner runs tools. Close it: it has goroutines while programs run.
 type Runner struct {
 	cfg    Config
-	ctx    context.Context // of all interpreters
+	ctx    context.Context // of all programs
 	cancel context.CancelFunc
 	owned  sync.WaitGroup
 
 	mu      sync.Mutex // guards what follows
 	closed  bool
-	waiting *worker // the interpreter for the next call; nil: none
+	waiting *worker // the program for the next call; nil: none
 }
 
 // New returns a runner. It starts nothing before the first call.
@@ -60,7 +61,7 @@ func New(cfg Config) *Runner {
 	return r
 }
 
-// Close ends all interpreters and waits for them.
+// Close ends all programs and waits for them.
 func (r *Runner) Close() {
 	r.mu.Lock()
 	r.closed = true
@@ -71,10 +72,12 @@ func (r *Runner) Close() {
 
 // Call is a call of a tool.
 type Call struct {
-	Tool      string
-	Source    string
-	Function  pysource.Function
-	Arguments map[string]any
+	Tool       string
+	Source     string
+	Function   string   // empty: the source is run as a program
+	Positional []string // parameters that can't be named in a call
+	Self       bool     // the first parameter is for an object that there is none of
+	Arguments  map[string]any
 	State     *State // of the agent, for a function that takes it
 	Env       []string
 	Hosts     core.HostRules // nil: it reaches none
@@ -117,7 +120,7 @@ type Outcome struct {
 	Layers  []string // of the sandbox; empty: nothing confined it
 }
 
-// request is what the interpreter reads, and answer what it writes.
+// request is what the program reads, and answer what it writes.
 type request struct {
 	Tool       string            `json:"tool"`
 	Source     string            `json:"source"`
@@ -166,13 +169,8 @@ func (r *Runner) Run(ctx context.Context, c Call) (Outcome, error) {
 
 func encode(c Call) ([]byte, error) {
 	q := request{
-		Tool: c.Tool, Source: c.Source, Function: c.Function.Name, Arguments: c.Arguments, Positional: []string{},
-		Self: c.Function.Self, State: c.State, Env: map[string]string{},
-	}
-	for _, p := range c.Function.Parameters {
-		if p.Positional {
-			q.Positional = append(q.Positional, p.Name)
-		}
+		Tool: c.Tool, Source: c.Source, Function: c.Function, Arguments: c.Arguments, Positional: append([]string{}, c.Positional...),
+		Self: c.Self, State: c.State, Env: map[string]string{},
 	}
 	for _, v := range c.Env {
 		name, value, _ := strings.Cut(v, "=")
@@ -188,7 +186,7 @@ func encode(c Call) ([]byte, error) {
 	return append(binary.BigEndian.AppendUint32(nil, uint32(len(text))), text...), nil
 }
 
-// take returns the interpreter that waits, or a new one.
+// take returns the program that waits, or a new one.
 func (r *Runner) take() (*worker, error) {
 	r.mu.Lock()
 	w := r.waiting
@@ -204,7 +202,7 @@ func (r *Runner) take() (*worker, error) {
 	return w, err
 }
 
-// ready lets an interpreter wait for the next call, if none does.
+// ready lets a program wait for the next call, if none does.
 func (r *Runner) ready() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -226,7 +224,7 @@ func (r *Runner) startLocked() (*worker, error) {
 	if r.closed {
 		return nil, core.E(core.Unavailable, "the daemon is shutting down: no tool is started any more")
 	}
-	python, err := find(r.cfg.Path)
+	argv, mounts, err := r.cfg.Start()
 	if err != nil {
 		return nil, err
 	}
@@ -234,13 +232,10 @@ func (r *Runner) startLocked() (*worker, error) {
 	ctx, stop := context.WithCancelCause(r.ctx)
 	w.stop = stop
 	job := core.Job{
-		Profile: core.JobTool, Argv: []string{python.program, "-I", "-B", "-X", "utf8", "-c", program},
-		Env:     []string{"PATH=" + systemPath, "HOME=" + core.SandboxHome, "LANG=C.UTF-8", "TZ=UTC"},
+		Profile: core.JobTool, Argv: argv, Mounts: mounts,
+		Env:     []string{"PATH=" + SystemPath, "HOME=" + core.SandboxHome, "LANG=C.UTF-8", "TZ=UTC"},
 		Channel: w.serve, Network: &core.JobNetwork{Allows: w.allows},
 		Limits: core.JobLimits{Wall: idleTime + CallTime, Output: mostOutput},
-	}
-	if python.prefix != "" {
-		job.Mounts = []core.JobMount{{Source: python.prefix}}
 	}
 	r.owned.Go(func() {
 		defer stop(nil)
@@ -250,7 +245,7 @@ func (r *Runner) startLocked() (*worker, error) {
 	return w, nil
 }
 
-// worker is one interpreter, for one call.
+// worker is one program, for one call.
 type worker struct {
 	calls  chan []byte
 	ended  chan struct{}
@@ -265,7 +260,7 @@ type worker struct {
 	broken error // why what it said is no answer
 }
 
-// begin claims the interpreter, unless it has ended or is about to.
+// begin claims the program, unless it has ended or is about to.
 func (w *worker) begin() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()

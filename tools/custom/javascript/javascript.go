@@ -1,0 +1,43 @@
+// Package javascript runs tools in TypeScript and JavaScript with an engine that is built into the program, so that nothing has to be
+// installed. The program starts itself as a worker inside of the sandbox: no source is ever read or run by the daemon.
+//
+// Promises: types are taken away and nothing else is looked at, no file and no package; memory and the depth of calls are bounded.
+//
+// Layer 1, below tools: it imports core and tools/custom/run.
+package javascript
+
+import (
+	"os"
+	"path/filepath"
+
+	"loci/core"
+	"loci/tools/custom/run"
+)
+
+// WorkerCommand is the hidden sub-command under which the program starts itself.
+const WorkerCommand = "js-worker"
+
+// inside is where the sandbox has this program.
+const inside = "/opt/loci"
+
+// Engine returns what starts a worker: this program itself.
+func Engine() run.Start {
+	return func() ([]string, []core.JobMount, error) {
+		self, err := os.Executable()
+		if err == nil {
+			self, err = filepath.EvalSymlinks(self)
+		}
+		if err != nil {
+			return nil, nil, core.E(core.Unavailable, "this program can't start itself: %w", err).WithHint("loci daemon restart")
+		}
+		return []string{inside, WorkerCommand}, []core.JobMount{{Source: self, Target: inside}}, nil
+	}
+}
+
+// Main is what the program does as a worker; ours is false where it isn't one.
+func Main(args []string) (code int, ours bool) {
+	if len(args) != 2 || args[1] != WorkerCommand {
+		return 0, false
+	}
+	return work(os.NewFile(3, "daemon")), true
+}

@@ -1,0 +1,207 @@
+package javascript
+
+import (
+	_ "embed"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/evanw/esbuild/pkg/api"
+	"modernc.org/quickjs"
+)
+
+//go:embed prelude.js
+var prelude string
+
+// Bounds of a worker. The sandbox has its own, which hold whatever the engine does.
+const (
+	mostMemory = 256 << 20
+	mostStack  = 1 << 20
+	mostText   = 2 << 20 // bytes of a result
+)
+
+// request is a call, as far as the worker reads it.
+type request struct {
+	Tool     string `json:"tool"`
+	Source   string `json:"source"`
+	Function string `json:"function"`
+}
+
+// answer is what became of it.
+type answer struct {
+	Text   string            `json:"text"`
+	Note   string            `json:"note"`
+	Blocks map[string]string `json:"blocks,omitempty"`
+	Failed *failure          `json:"failed,omitempty"`
+}
+
+type failure struct {
+	Class string `json:"class"`
+	Text  string `json:"text"`
+}
+
+// work answers the one call that comes, and returns the code to end with.
+func work(stream *os.File) int {
+	vm, err := newEngine()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	_ = transform("export const warm: number = 1", "warm.ts") // the first one takes longest
+	var head [4]byte
+	if _, err := io.ReadFull(stream, head[:]); err != nil {
+		return 0 // nobody calls any more
+	}
+	text := make([]byte, binary.BigEndian.Uint32(head[:]))
+	if _, err := io.ReadFull(stream, text); err != nil {
+		return 1
+	}
+	said, err := json.Marshal(bounded(call(vm, text)))
+	if err != nil {
+		return 1
+	}
+	if _, err := stream.Write(append(binary.BigEndian.AppendUint32(nil, uint32(len(said))), said...)); err != nil {
+		return 1
+	}
+	return 0
+}
+
+func newEngine() (*quickjs.VM, error) {
+	vm, err := quickjs.NewVM()
+	if err != nil {
+		return nil, err
+	}
+	vm.SetMemoryLimit(mostMemory)
+	vm.SetMaxStackSize(mostStack)
+	say := func(n int, text string) {
+		to := os.Stdout
+		if n == 2 {
+			to = os.Stderr
+		}
+		fmt.Fprintln(to, text)
+	}
+	if err := vm.RegisterFunc("say", say, false); err != nil {
+		return nil, err
+	}
+	_, err = vm.Eval(prelude, quickjs.EvalGlobal)
+	return vm, err
+}
+
+// bounded cuts a text that is too long, and says so.
+func bounded(a answer) answer {
+	if len(a.Text) > mostText {
+		a.Note = strings.TrimSpace(fmt.Sprintf("%s The result has %d bytes; the first %d are here.", a.Note, len(a.Text), mostText))
+		a.Text = strings.ToValidUTF8(a.Text[:mostText], "")
+	}
+	return a
+}
+
+// call runs a call to its end.
+func call(vm *quickjs.VM, text []byte) (a answer) {
+	defer func() {
+		if recover() != nil { // the engine has no room left, and no other word for it
+			a = answer{Failed: &failure{"RangeError", "the engine ran out of memory or of stack"}}
+		}
+	}()
+	var r request
+	if err := json.Unmarshal(text, &r); err != nil {
+		return failing(err)
+	}
+	code := transform(r.Source, r.Tool+".ts")
+	if code.err != nil {
+		return answer{Failed: &failure{"SyntaxError", code.err.Error()}}
+	}
+	script := "__loci.start(() => { const module = { exports: {} }; ((module, exports, require) => { " + code.text +
+		"\n})(module, module.exports, (name) => { throw new Error(\"Cannot find module '\" + name + \"': tools run without packages\"); }); " +
+		"return module.exports; }, JSON.parse(" + quoted(text) + "));"
+	if _, err := vm.Eval(script, quickjs.EvalGlobal); err != nil {
+		return failing(err)
+	}
+	for {
+		for {
+			if n, err := vm.ExecutePendingJobs(); err != nil {
+				return failing(err)
+			} else if n == 0 {
+				break
+			}
+		}
+		next, err := vm.Eval("__loci.next()", quickjs.EvalGlobal)
+		if err != nil {
+			return failing(err)
+		}
+		switch v := next.(type) {
+		case string:
+			if err := json.Unmarshal([]byte(v), &a); err != nil {
+				return failing(err)
+			}
+			return a
+		default:
+			wait, err := milliseconds(v)
+			if err != nil {
+				return failing(err)
+			}
+			if wait < 0 {
+				return answer{Failed: &failure{"Error", "it waits for a promise that nothing will settle"}}
+			}
+			time.Sleep(wait)
+		}
+	}
+}
+
+func milliseconds(v any) (time.Duration, error) {
+	switch n := v.(type) {
+	case int:
+		return time.Duration(n) * time.Millisecond, nil
+	case int32:
+		return time.Duration(n) * time.Millisecond, nil
+	case int64:
+		return time.Duration(n) * time.Millisecond, nil
+	case float64:
+		return time.Duration(n * float64(time.Millisecond)), nil
+	}
+	return 0, fmt.Errorf("the engine returned a %T", v)
+}
+
+// quoted writes a text as a literal of the language.
+func quoted(text []byte) string {
+	q, err := json.Marshal(string(text))
+	if err != nil {
+		return `""` // a text always has one
+	}
+	return string(q)
+}
+
+func failing(err error) answer {
+	f := &failure{"Error", err.Error()}
+	var e *quickjs.Error
+	if errors.As(err, &e) {
+		f.Class, f.Text = e.Name, e.Message
+	}
+	return answer{Failed: f}
+}
+
+// transformed is a source as the engine takes it.
+type transformed struct {
+	text string
+	err  error
+}
+
+// transform takes the types out of a source, and makes a function's body of a module.
+func transform(source, name string) transformed {
+	r := api.Transform(source, api.TransformOptions{
+		Loader: api.LoaderTS, Format: api.FormatCommonJS, Target: api.ES2023, Sourcefile: name, LogLevel: api.LogLevelSilent,
+	})
+	if len(r.Errors) > 0 {
+		first := r.Errors[0]
+		if first.Location != nil {
+			return transformed{err: fmt.Errorf("line %d: %s", first.Location.Line, first.Text)}
+		}
+		return transformed{err: errors.New(first.Text)}
+	}
+	return transformed{text: string(r.Code)}
+}
