@@ -78,10 +78,10 @@ type Call struct {
 	Positional []string // parameters that can't be named in a call
 	Self       bool     // the first parameter is for an object that there is none of
 	Arguments  map[string]any
-	State     *State // of the agent, for a function that takes it
-	Env       []string
-	Hosts     core.HostRules // nil: it reaches none
-	Time      time.Duration  // 0: CallTime
+	State      *State // of the agent, for a function that takes it
+	Env        []string
+	Hosts      core.HostRules // nil: it reaches none
+	Time       time.Duration  // 0: CallTime
 }
 
 // State is what a tool is told of its agent.
