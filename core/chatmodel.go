@@ -36,6 +36,9 @@ type ChatRequest struct {
 	CacheKey string    // the same for every request of a conversation
 }
 
+// Family is the name by which it is known what the model takes.
+func (r *ChatRequest) Family() string { return cmp.Or(r.Info.Base, r.Model) }
+
 // ToolChoice says whether the model must call a tool. The zero value leaves it to the model.
 type ToolChoice struct {
 	Mode ToolChoiceMode `json:"mode,omitempty"`

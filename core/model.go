@@ -36,6 +36,7 @@ func (h Handle) Validate() error {
 type ModelInfo struct {
 	Handle        Handle
 	Name          string // the provider's own name
+	Base          string // the model that it is, where the provider's name for it is a person's own; empty: Name
 	Provider      string // the catalogue row's name
 	Protocol      string // its wire format, like openai
 	Endpoint      string // base URL, without credentials
@@ -47,11 +48,14 @@ type ModelInfo struct {
 	Images        ImageInput
 	BindsPrefix   bool // native items are only valid after an unchanged prefix
 	CacheTTL      time.Duration
-	TextCalls     string // the form in which it writes calls of tools into its text; TextCallsOff: it never does; empty: nothing is known
-	Offline       bool   // no language model
-	Hidden        string // why it can't chat although it is listed; empty: it can
-	Notice        string // what to tell a person about it
-	Own           any    // what its provider wants back in a request; opaque to everybody else
+	TextCalls     string   // the form in which it writes calls of tools into its text; TextCallsOff: it never does; empty: nothing is known
+	Price         *Price   // nil: unknown
+	Efforts       []string // the reasoning efforts that it is known to have, weakest first
+	NoTemperature bool     // refuses a temperature
+	Offline       bool     // no language model
+	Hidden        string   // why it can't chat although it is listed; empty: it can
+	Notice        string   // what to tell a person about it
+	Own           any      // what its provider wants back in a request; opaque to everybody else
 }
 
 // TextCallsOff is set for a model in whose text no calls are looked for.

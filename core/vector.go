@@ -79,6 +79,7 @@ type EmbeddingInfo struct {
 	Dim      int    // 0: unknown until it answers
 	Batch    int    // texts per request
 	MaxChars int    // per text; longer texts are cut
+	Price    *Price // nil: unknown
 }
 
 // BuiltIn reports whether texts stay inside the program.

@@ -126,10 +126,18 @@ func (d *Daemon) checkProviders(ctx context.Context, env core.Env) []api.Check {
 			mute[m.Provider]++
 		}
 	}
+	silent := map[string]providers.Silence{}
+	for _, s := range d.current().reached.Silences(ctx, env) {
+		silent[s.Provider] = s
+	}
 	var checks []api.Check
 	reached := false
 	for _, row := range d.current().reached.Rows() {
 		if row.Offline {
+			continue
+		}
+		if s, ok := silent[row.Name]; ok && found[row.Name] == 0 && mute[row.Name] == 0 && !row.Local {
+			checks = append(checks, api.Broken(row.Name, s.Why, cmp.Or(s.Hint, "loci providers check "+row.Name+" says where it fails")))
 			continue
 		}
 		check, configured := checkProvider(row, found[row.Name], mute[row.Name], env)

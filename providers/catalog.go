@@ -9,6 +9,7 @@ import (
 
 	"loci/core"
 	"loci/providers/anthropic"
+	"loci/providers/azure"
 	"loci/providers/gemini"
 	"loci/providers/internal/adc"
 	"loci/providers/ollama"
@@ -41,12 +42,14 @@ type Row struct {
 	Idle       time.Duration            // how long it may be silent in the middle of an answer; 0: five minutes
 	Named      bool                     // a server of the user's own, under a name of their choice
 	Settle     func(base string) string // what becomes of the address once its variables are filled in; nil: nothing
+	Domains    []string                 // further domains of the vendor's, where its address has a part of the user's
 	NotFirst   bool                     // its key is set for other purposes too, so that it isn't chosen where nobody chose
 
 	configuredURL string                   // from the configuration, unless the variable says otherwise
 	configured    bool                     // the configuration sets options of its protocol
 	key           *storedKey               // a key that a person stored for it; nil: none
 	stored        bool                     // a stored provider made the row
+	commanded     bool                     // a command of the user's prints its tokens
 	models        map[string]modelSettings // what the configuration says of models, of all by ""
 }
 
@@ -159,6 +162,15 @@ func cloud() []Row {
 			Settle: globally, NotFirst: true,
 			Keys: []Key{{Needs: []string{credentialsVar, gemini.ProjectVar, gemini.LocationVar}}}, Sign: signVertex,
 			Idle: thinkingLong, Protocol: gemini.Quirks{Vertex: true},
+		},
+		{
+			Name: "azure", Title: "Azure OpenAI", BaseURL: "https://{AZURE_RESOURCE_NAME}.openai.azure.com/openai/v1",
+			BaseURLVar: "AZURE_OPENAI_ENDPOINT", Keys: keys("AZURE_OPENAI_API_KEY", "AZURE_API_KEY", "AZURE_OPENAI_AD_TOKEN"),
+			Domains: []string{"openai.azure.com", "services.ai.azure.com", "cognitiveservices.azure.com", "openai.azure.us"},
+			Vars:    []string{azure.VersionVar, azure.DeploymentVar}, Sign: signAzure, Idle: thinkingLong,
+			Protocol: azure.Quirks{Quirks: openai.Quirks{
+				Wire: openai.ByFamily, CompletionLimit: true, Effort: openai.EffortFlat, CacheKey: true,
+			}},
 		},
 		{
 			Name: "openrouter", Title: "OpenRouter", BaseURL: "https://openrouter.ai/api/v1", BaseURLVar: "OPENROUTER_BASE_URL",
@@ -278,7 +290,6 @@ func local() []Row {
 // unbuilt rows exist so that a key for one is reported instead of ignored.
 func unbuilt() []Row {
 	return []Row{
-		{Name: "azure", Title: "Azure OpenAI", Keys: keys("AZURE_OPENAI_API_KEY", "AZURE_API_KEY")},
 		{Name: "bedrock", Aliases: []string{"aws"}, Title: "Amazon Bedrock", Keys: keys("AWS_BEARER_TOKEN_BEDROCK", "AWS_ACCESS_KEY_ID")},
 	}
 }
@@ -286,6 +297,11 @@ func unbuilt() []Row {
 // signAnthropic signs with a key, or with the token of a gateway.
 func signAnthropic(values protocol.Values, _ http.RoundTripper) (protocol.Signer, error) {
 	return anthropic.Sign(values["ANTHROPIC_API_KEY"], values["ANTHROPIC_AUTH_TOKEN"]), nil
+}
+
+// signAzure signs with a key in Azure's own header, or with a token of Entra.
+func signAzure(values protocol.Values, _ http.RoundTripper) (protocol.Signer, error) {
+	return azure.Key(cmp.Or(values["AZURE_OPENAI_API_KEY"], values["AZURE_API_KEY"]), values["AZURE_OPENAI_AD_TOKEN"]), nil
 }
 
 func signMiniMax(values protocol.Values, _ http.RoundTripper) (protocol.Signer, error) {

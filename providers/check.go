@@ -47,6 +47,9 @@ func (c *checking) bad(name, detail, hint string) {
 // Check implements core.Catalogue. It sends the key to nobody but the provider's own address: what is asked of other places
 // is asked on the same host.
 func (p *Providers) Check(ctx context.Context, name, model string, env core.Env) ([]core.Finding, error) {
+	if provider, of, ok := core.Handle(name).Split(); ok && model == "" { // a whole handle
+		name, model = provider, of
+	}
 	row, ok := p.find(name)
 	switch {
 	case !ok:

@@ -2,9 +2,12 @@ package providers
 
 import (
 	"maps"
+	"net/http"
 	"slices"
+	"strings"
 
 	"loci/core"
+	"loci/providers/internal/command"
 	"loci/providers/protocol"
 )
 
@@ -55,6 +58,9 @@ func (r *Row) configure(settings map[string]string) error {
 	if err := r.readModels(settings); err != nil {
 		return err
 	}
+	if err := r.readCommand(settings); err != nil {
+		return err
+	}
 	if len(settings) == 0 {
 		return nil
 	}
@@ -65,13 +71,31 @@ func (r *Row) configure(settings map[string]string) error {
 		}
 		c, ok := (*of).(protocol.Configurer)
 		if !ok {
-			return core.E(core.Invalid, "nothing but base_url can be set for %s, and what its models are", r.Title)
+			return core.E(core.Invalid, "there is no setting %q of %s", slices.Sorted(maps.Keys(settings))[0], r.Title).
+				WithHint("there are base_url, token_command, models.NAME; and of its models %s", strings.Join(protocol.ModelSettings(), ", "))
 		}
 		var err error
 		if *of, err = c.Set(settings); err != nil {
 			return err
 		}
 	}
+	return nil
+}
+
+// readCommand takes the command that prints a token out of settings: requests are signed with that, and no key is needed.
+func (r *Row) readCommand(settings map[string]string) error {
+	line, ok := settings["token_command"]
+	if !ok {
+		return nil
+	}
+	delete(settings, "token_command")
+	args, err := command.Words(line)
+	if err != nil {
+		return err
+	}
+	name := r.Name
+	r.Keys, r.NoKey, r.commanded = nil, true, true
+	r.Sign = func(protocol.Values, http.RoundTripper) (protocol.Signer, error) { return command.New(name, args), nil }
 	return nil
 }
 

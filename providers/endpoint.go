@@ -1,6 +1,7 @@
 package providers
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -57,7 +58,7 @@ func (p *Providers) endpoint(row Row, env core.Env) (endpoint, error) {
 		base, baseVar = core.Secret(row.configuredURL), "providers."+row.Name+".base_url"
 	}
 	e.baseVar = baseVar
-	e.asked = base != "" || row.key != nil || e.keyVar != "" && row.BaseURL != "" && !row.Local
+	e.asked = base != "" || row.key != nil || row.commanded || e.keyVar != "" && row.BaseURL != "" && !row.Local
 	if base == "" {
 		var err error
 		if e.base, err = e.fill(env); err != nil {
@@ -71,7 +72,7 @@ func (p *Providers) endpoint(row Row, env core.Env) (endpoint, error) {
 	}
 	e.base = ownPath(e.base, row.BaseURL)
 	e.moved = e.base != row.BaseURL
-	e.foreign = e.moved && !under(e.base, row.BaseURL)
+	e.foreign = e.moved && !under(e.base, row.BaseURL) && !row.owns(e.base)
 	switch {
 	case !e.foreign || row.Elsewhere == nil:
 	case row.configured:
@@ -156,8 +157,8 @@ func (e *endpoint) fill(env core.Env) (string, error) {
 		case set != "" && !plain(v.Reveal()):
 			return "", core.E(core.Invalid, "%s is no part of an address", name).WithHint("it may hold letters, digits, dots and dashes")
 		case set == "" && e.asked:
-			return "", core.E(core.Invalid, "%s is set and %s is not", e.keyVar, name).
-				WithHint("set %s too: the address of %s is made of it", name, e.row.Title)
+			return "", core.E(core.Invalid, "%s is set and %s is not", cmp.Or(e.keyVar, "token_command"), name).
+				WithHint("%s", e.missing(name))
 		}
 		e.values[name] = v
 		base = strings.ReplaceAll(base, "{"+name+"}", v.Reveal())
@@ -166,6 +167,15 @@ func (e *endpoint) fill(env core.Env) (string, error) {
 		base = e.row.Settle(base)
 	}
 	return base, nil
+}
+
+// missing says what to set where the address of a provider isn't known.
+func (e *endpoint) missing(name string) string {
+	hint := "set " + name + " too: the address of " + e.row.Title + " is made of it"
+	if e.row.BaseURLVar != "" {
+		hint += "; or set " + e.row.BaseURLVar + " to the whole address"
+	}
+	return hint
 }
 
 // placeholders returns the variables in an address.
@@ -204,6 +214,11 @@ func spokenAt(rows []Row, base string, other protocol.Protocol) protocol.Protoco
 		}
 	}
 	return other
+}
+
+// owns reports whether an address is on one of the vendor's further domains.
+func (r Row) owns(base string) bool {
+	return slices.ContainsFunc(r.Domains, func(domain string) bool { return under(base, "https://"+domain) })
 }
 
 // under reports whether an address is on the vendor's host or a subdomain of it, as regional hosts are.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"loci/core"
+	"loci/providers/facts"
 	"loci/providers/internal/wire"
 )
 
@@ -48,7 +49,8 @@ func TestFamiliesThatSeeAreKnown(t *testing.T) {
 		"gpt-4o-mini": core.ImagesTaken, "o3": core.ImagesTaken, "o3-mini": core.ImagesRefused, "claude-sonnet-4-5": core.ImagesTaken,
 		"openai/gpt-oss-20b": core.ImagesRefused, "deepseek-chat": core.ImagesRefused, "my-finetune": core.ImagesUnknown,
 	} {
-		if got := catalogued(name).images; got != want {
+		f, _ := facts.Family(name)
+		if got := f.Images(); got != want {
 			t.Errorf("%s: %q", name, got)
 		}
 	}

@@ -159,12 +159,27 @@ func (p *Providers) List(ctx context.Context, env core.Env, q core.ModelQuery) (
 	return out, nil
 }
 
+// Silence is a provider that is set up and offers no model.
+type Silence struct{ Provider, Why, Hint string }
+
 // Silent implements core.Models.
-func (p *Providers) Silent(ctx context.Context, env core.Env) []string {
+func (p *Providers) Silent(ctx context.Context, env core.Env) (out []string) {
+	for _, s := range p.Silences(ctx, env) {
+		why := s.Why
+		if s.Hint != "" {
+			why += " (" + s.Hint + ")"
+		}
+		out = append(out, why)
+	}
+	return out
+}
+
+// Silences says of each provider that is set up and offers no model why, as a sentence without a full stop.
+func (p *Providers) Silences(ctx context.Context, env core.Env) []Silence {
 	endpoints, out := p.reachable(env, "")
 	for i, l := range p.listings(ctx, endpoints, 0) {
 		if why := endpoints[i].failure(l.err, l.models); why != "" && ctx.Err() == nil {
-			out = append(out, why)
+			out = append(out, Silence{Provider: endpoints[i].row.Name, Why: why})
 		}
 	}
 	return out
@@ -202,7 +217,11 @@ func (p *Providers) models(ctx context.Context, e endpoint, age time.Duration) (
 func (p *Providers) First(ctx context.Context, env core.Env) core.Reach {
 	var found core.Reach
 	ctx, cancel := context.WithCancel(ctx)
-	endpoints, wrong := p.reachable(env, "")
+	endpoints, wrongs := p.reachable(env, "")
+	var wrong []string
+	for _, w := range wrongs {
+		wrong = append(wrong, w.Why)
+	}
 	endpoints = slices.DeleteFunc(endpoints, func(e endpoint) bool { return e.row.NotFirst })
 	found.Failed = wrong
 	lists := make([]chan listing, len(endpoints))
@@ -272,7 +291,7 @@ func (p *Providers) Moved(env core.Env) map[string]string {
 
 // reachable returns the endpoints that may be asked for models, in catalogue order, and what is set up wrongly: of one
 // provider, or of all if it has no name.
-func (p *Providers) reachable(env core.Env, provider string) (out []endpoint, wrong []string) {
+func (p *Providers) reachable(env core.Env, provider string) (out []endpoint, wrong []Silence) {
 	for _, row := range p.known() {
 		if row.Protocol == nil || provider != "" && row.Name != provider && !slices.Contains(row.Aliases, provider) {
 			continue
@@ -280,7 +299,7 @@ func (p *Providers) reachable(env core.Env, provider string) (out []endpoint, wr
 		e, err := p.endpoint(row, env)
 		if err != nil {
 			p.cfg.Log.Warn("provider left out", slog.String("provider", row.Name), slog.String("error", err.Error()))
-			wrong = append(wrong, err.Error())
+			wrong = append(wrong, Silence{row.Name, err.Error(), core.HintOf(err)})
 			continue
 		}
 		if e.probed() {

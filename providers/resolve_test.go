@@ -77,7 +77,7 @@ func TestHandlesThatCannotBeAsked(t *testing.T) {
 	t.Parallel()
 	p := resolver(t, &contacts{})
 	for handle, want := range map[core.Handle]core.Kind{
-		"gpt-5": core.Invalid, "nobody/x": core.NotFound, "openai/gpt-5": core.Unauthenticated, "azure/gpt-5": core.Unsupported,
+		"gpt-5": core.Invalid, "nobody/x": core.NotFound, "openai/gpt-5": core.Unauthenticated, "bedrock/gpt-5": core.Unsupported,
 		"offline/other": core.NotFound,
 	} {
 		_, _, err := p.Chat(t.Context(), handle, env(map[string]string{"AZURE_API_KEY": "k"}))
@@ -133,6 +133,8 @@ func wireOf(row providers.Row) providertest.Wire {
 		return providertest.Ollama
 	case row.Protocol.Name() == "anthropic":
 		return providertest.Messages
+	case row.Name == "azure": // it has deployments, and a header of its own
+		return ""
 	case row.Name == "google_vertex": // its key is a file
 		return ""
 	case row.Protocol.Name() == "gemini":
@@ -307,11 +309,11 @@ func TestNothingIsContactedThatIsNotConfigured(t *testing.T) {
 	t.Parallel()
 	var d contacts
 	p := resolver(t, &d)
-	set := env(map[string]string{"AZURE_API_KEY": "k", "AWS_ACCESS_KEY_ID": "k", "GROQ_API_KEY": " "})
+	set := env(map[string]string{"AWS_BEARER_TOKEN_BEDROCK": "k", "AWS_ACCESS_KEY_ID": "k", "GROQ_API_KEY": " "})
 	if diff := cmp.Diff(core.Reach{Failed: []string{"GROQ_API_KEY holds no usable key"}}, p.First(t.Context(), set)); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]string{"AZURE_API_KEY", "AWS_ACCESS_KEY_ID"}, p.Unbuilt(set)); diff != "" {
+	if diff := cmp.Diff([]string{"AWS_BEARER_TOKEN_BEDROCK", "AWS_ACCESS_KEY_ID"}, p.Unbuilt(set)); diff != "" {
 		t.Error(diff)
 	}
 	if _, err := p.List(t.Context(), nil, core.ModelQuery{}); err != nil {

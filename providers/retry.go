@@ -67,6 +67,12 @@ func (a *chatModel) stream(ctx context.Context, s *server, req core.ChatRequest,
 	if a.info.Images == core.ImagesRefused || s.learned.imageless(a.info.Name, s.now()) {
 		req = withoutImages(req)
 	}
+	if a.info.Protocol == "openai" { // the other wires know what their models have from their listings
+		req.Settings.ReasoningEffort = nearestEffort(a.info.Efforts, req.Settings.ReasoningEffort)
+	}
+	if a.info.NoTemperature {
+		req.Settings.Temperature = nil
+	}
 	req = s.learned.fresh(req)
 	for w.attempt = 1; ; w.attempt++ {
 		if left := s.gate.left(); !w.say(

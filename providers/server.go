@@ -231,7 +231,7 @@ func (s *server) describe(ctx context.Context, model string) (core.ModelInfo, er
 		return core.ModelInfo{}, err
 	}
 	m.Name = model
-	if m.Guess && (!s.row.NoSizes || s.foreign || catalogued(model).window == 0) {
+	if m.Guess && (!s.row.NoSizes || s.foreign || s.known(protocol.Model{Name: model}).Window == 0) {
 		if listed := s.listedNow(ctx, model); listed.Name != "" {
 			m = listed
 		}
@@ -276,23 +276,21 @@ func (s *server) miss(model string) bool {
 	return true
 }
 
-// window is the size of a model's window that the server or the catalogue knows; 0: neither does.
-func (e endpoint) window(m protocol.Model) int {
-	if known := catalogued(m.Name); m.Window <= 0 && (!e.local() || !known.open) { // a local server runs open models with any window
-		return known.window
-	}
-	return m.Window
-}
-
-// info merges what the server says with the catalogue. The window is the server's, else the catalogue's, else a cautious
-// default.
+// info merges what the server says with the table. The window is the server's, else the table's, else a cautious default.
 func (e endpoint) info(m protocol.Model) core.ModelInfo {
-	known := catalogued(m.Name)
+	known := e.known(m)
 	info := core.ModelInfo{
 		Handle: core.Handle(e.row.Name + "/" + m.Name), Name: m.Name, Provider: e.row.Name, Protocol: e.protocol.Name(),
 		Endpoint: e.base, ContextWindow: e.window(m), MaxOutput: m.MaxOutput, Tools: m.Tools, ForcedTools: m.Forced, Reasoning: m.Reasoning,
-		Images: cmp.Or(m.Images, known.images), BindsPrefix: m.Binds || known.binds, CacheTTL: e.row.CacheTTL, Hidden: m.Hidden, Own: m.Own,
+		Images: cmp.Or(m.Images, known.Images()), BindsPrefix: m.Binds || known.Binds, CacheTTL: e.row.CacheTTL, Hidden: m.Hidden,
+		Own: m.Own, Efforts: known.Efforts, NoTemperature: known.Known && !known.Sampling, Price: e.price(m.Name, known.Price),
 		TextCalls: e.textForm(m.Name),
+	}
+	if base := e.of(m); base != m.Name {
+		info.Base = base
+	}
+	if m.ToolsGuess && known.Known && !known.Tools {
+		info.Tools, info.ForcedTools = false, false
 	}
 	if info.ContextWindow <= 0 {
 		info.ContextWindow = unknownCloud
@@ -301,7 +299,7 @@ func (e endpoint) info(m protocol.Model) core.ModelInfo {
 		}
 	}
 	if info.MaxOutput == 0 {
-		info.MaxOutput = known.output
+		info.MaxOutput = known.MaxOutput
 	}
 	if info.CacheTTL == 0 {
 		info.CacheTTL = defaultCacheTTL

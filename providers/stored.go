@@ -127,7 +127,11 @@ func (p *Providers) opener(s core.Provider, open opening) func() (core.Secret, e
 		key, failed = open(context.Background(), &s)
 		at = p.cfg.Now()
 		if failed != nil {
-			failed = core.E(core.KindOf(failed), "the key of %s: %w", s.Name, failed).
+			kind := core.KindOf(failed)
+			if kind == core.Unavailable { // it is no provider that doesn't answer
+				kind = core.Unauthenticated
+			}
+			failed = core.E(kind, "the key of %s: %w", s.Name, failed).
 				WithHint("store it again: loci providers add %s", s.Name)
 		}
 		return key, failed

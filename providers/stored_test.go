@@ -76,7 +76,7 @@ func TestAKeyThatCannotBeOpenedIsSaidAndNotAskedForAgainAtOnce(t *testing.T) {
 	})
 	for range 3 {
 		_, _, err := p.Chat(t.Context(), "openai/gpt-5", env(nil))
-		if core.KindOf(err) != core.Unavailable || !strings.Contains(err.Error(), "the key of openai: locked") ||
+		if core.KindOf(err) != core.Unauthenticated || !strings.Contains(err.Error(), "the key of openai: locked") ||
 			!strings.Contains(core.HintOf(err), "loci providers add openai") {
 			t.Fatalf("%v (%s)", err, core.HintOf(err))
 		}
@@ -85,5 +85,44 @@ func TestAKeyThatCannotBeOpenedIsSaidAndNotAskedForAgainAtOnce(t *testing.T) {
 	_, _, _ = p.Chat(t.Context(), "openai/gpt-5", env(nil))
 	if opened != 2 {
 		t.Errorf("opened %d times", opened)
+	}
+}
+
+func TestACheckTakesAWholeHandle(t *testing.T) {
+	t.Parallel()
+	s := providertest.NewServer(t)
+	s.Models = []providertest.Model{{Name: "one"}, {Name: "vendor/two"}}
+	p := providers.New(providers.Config{Rows: configured(t, "vllm", map[string]string{"base_url": s.URL})})
+	t.Cleanup(p.Close)
+	found, err := p.Check(t.Context(), "vllm/vendor/two", "", env(nil))
+	if err != nil || len(found) == 0 || !strings.Contains(found[len(found)-1].Detail, "vllm/vendor/two answers") {
+		t.Errorf("%+v %v", found, err)
+	}
+}
+
+func TestEachProviderThatIsSetUpAndSilentSaysWhy(t *testing.T) {
+	t.Parallel()
+	s := providertest.NewServer(t)
+	s.Key = "geheim"
+	rows, err := providers.Configure(providers.Rows(), map[string]map[string]string{
+		"box": {"protocol": "openai", "base_url": s.URL, "api_key_env": "BOX_KEY"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := providers.New(providers.Config{Rows: rows})
+	t.Cleanup(p.Close)
+	one := core.Provider{Name: "groq", BaseURL: "https://api.groq.com/openai/v1", Sealed: []byte("x")}
+	p.Keep([]core.Provider{one}, func(context.Context, *core.Provider) (core.Secret, error) {
+		return "", core.E(core.Unavailable, "the keyring is locked")
+	})
+	why := map[string]string{}
+	for _, silent := range p.Silences(t.Context(), env(nil)) {
+		why[silent.Provider] = silent.Why + "; " + silent.Hint
+	}
+	for provider, want := range map[string]string{"box": "set BOX_KEY", "groq": "the keyring is locked; store it again"} {
+		if !strings.Contains(why[provider], want) {
+			t.Errorf("%s: %q", provider, why[provider])
+		}
 	}
 }

@@ -265,7 +265,7 @@ func command(ts *testscript.TestScript, args ...string) *exec.Cmd {
 	cmd.Dir = ts.MkAbs(".")
 	for _, name := range []string{
 		"PATH", "HOME", "LOCI_HOME", "TZ", "TERM", "OLLAMA_HOST", "OPENAI_API_KEY", "OPENAI_BASE_URL", "ANTHROPIC_API_KEY",
-		"AZURE_API_KEY", "TMPDIR", "MY_BOX_KEY",
+		"AZURE_API_KEY", "AWS_BEARER_TOKEN_BEDROCK", "TMPDIR", "MY_BOX_KEY",
 	} {
 		cmd.Env = append(cmd.Env, name+"="+ts.Getenv(name))
 	}

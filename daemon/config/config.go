@@ -132,7 +132,8 @@ func (l *Settings) readFile(path string) error {
 		}
 	}
 	if len(unknown) > 0 {
-		return fmt.Errorf("%s: unknown key %s; known are %s", path, strings.Join(unknown, ", "), strings.Join(Keys(), ", "))
+		return fmt.Errorf("%s: unknown key %s; known are %s, and tables like [providers.openai]", path, strings.Join(unknown, ", "),
+			strings.Join(Keys(), ", "))
 	}
 	for _, key := range meta.Keys() {
 		l.origins[key.String()] = FromFile

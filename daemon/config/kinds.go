@@ -75,7 +75,11 @@ func checkProvider(at string, table map[string]any, models bool) error {
 		case string:
 			continue
 		case int64:
-			if slices.Contains(sizes(), key) {
+			if slices.Contains(sizes(), key) || slices.Contains(amounts(), key) {
+				continue
+			}
+		case float64:
+			if slices.Contains(amounts(), key) {
 				continue
 			}
 		case map[string]any:
@@ -101,7 +105,13 @@ func checkProvider(at string, table map[string]any, models bool) error {
 // sizes are the settings of providers that are numbers.
 func sizes() []string { return []string{"context_window", "max_output"} }
 
+// amounts are the settings of models that are dollars for a million tokens.
+func amounts() []string { return []string{"input_price", "output_price", "read_price", "write_price"} }
+
 func takesOf(key string) string {
+	if slices.Contains(amounts(), key) {
+		return "dollars for a million tokens, like 2.50"
+	}
 	if slices.Contains(sizes(), key) {
 		return "a number of tokens, like 32768"
 	}
@@ -125,6 +135,10 @@ func providerTables(written map[string]any) map[string]map[string]string {
 func flatten(into map[string]string, at string, value any) {
 	table, ok := value.(map[string]any)
 	if !ok {
+		if f, ok := value.(float64); ok {
+			into[at] = strconv.FormatFloat(f, 'f', -1, 64)
+			return
+		}
 		into[at] = fmt.Sprint(value)
 		return
 	}

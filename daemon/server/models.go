@@ -17,12 +17,22 @@ func (s *Server) registerModels(a huma.API) {
 
 func (s *Server) listModels(ctx context.Context, in *api.ListModels) (*body[[]api.Model], error) {
 	infos, err := s.services().Models.List(ctx, callOf(ctx).client.Env, false)
+	if err != nil {
+		return nil, err
+	}
+	stored, err := s.services().Providers.List(ctx)
+	category := func(m core.ModelInfo) string {
+		if slices.ContainsFunc(stored, func(p core.Provider) bool { return p.Name == m.Provider }) {
+			return "byok"
+		}
+		return "base"
+	}
 	infos = slices.DeleteFunc(infos, func(m core.ModelInfo) bool {
 		return in.ProviderName != "" && in.ProviderName != m.Provider ||
 			in.ProviderType != "" && in.ProviderType != providerType(m.Provider, m.Protocol) ||
-			len(in.ProviderCategory) > 0 && !slices.Contains(in.ProviderCategory, "base")
+			len(in.ProviderCategory) > 0 && !slices.Contains(in.ProviderCategory, category(m))
 	})
-	return list(infos, err, wireModel)
+	return list(infos, err, func(m core.ModelInfo) api.Model { return wireModel(m, category(m)) })
 }
 
 func (s *Server) listEmbeddingModels(ctx context.Context, _ *struct{}) (*body[[]api.EmbeddingModel], error) {
@@ -57,8 +67,8 @@ func wireEmbeddingModel(m core.EmbeddingInfo) api.EmbeddingModel {
 }
 
 // wireModel converts a model.
-func wireModel(m core.ModelInfo) api.Model {
-	handle, base, no := string(m.Handle), "base", false
+func wireModel(m core.ModelInfo, category string) api.Model {
+	handle, no := string(m.Handle), false
 	return api.Model{
 		Name:         m.Name,
 		Handle:       &handle,
@@ -71,7 +81,7 @@ func wireModel(m core.ModelInfo) api.Model {
 			m,
 		),
 		ModelEndpoint:            api.PtrTo(m.Endpoint),
-		ProviderCategory:         &base,
+		ProviderCategory:         &category,
 		ContextWindow:            core.ShownWindow(&core.Agent{}, m.ContextWindow),
 		MaxContextWindow:         m.ContextWindow,
 		PutInnerThoughtsInKwargs: &no,

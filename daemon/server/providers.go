@@ -54,12 +54,20 @@ func (s *Server) listProviders(ctx context.Context, in *api.ListProviders) (*bod
 	if in.Order == "asc" {
 		slices.Reverse(all)
 	}
-	if i := slices.IndexFunc(all, func(p core.Provider) bool { return string(p.ID) == in.After }); i >= 0 {
-		all = all[i+1:]
+	from, to := 0, len(all)
+	for _, cursor := range []string{in.After, in.Before} {
+		i := slices.IndexFunc(all, func(p core.Provider) bool { return string(p.ID) == cursor })
+		switch {
+		case cursor == "":
+		case i < 0:
+			return nil, core.E(core.NotFound, "there is no provider %s to list from", cursor)
+		case cursor == in.After:
+			from = i + 1
+		default:
+			to = i
+		}
 	}
-	if i := slices.IndexFunc(all, func(p core.Provider) bool { return string(p.ID) == in.Before }); i >= 0 {
-		all = all[:i]
-	}
+	all = all[min(from, to):to]
 	if in.Limit > 0 {
 		all = all[:min(len(all), in.Limit)]
 	}

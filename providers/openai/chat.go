@@ -87,7 +87,7 @@ func (b *chatBuilder) tools(out *openai.ChatCompletionRequest) {
 		out.ToolChoice = choice
 	}
 	switch {
-	case b.q.Parallel == ParallelNever || b.q.OwnHost && Reasons(b.req.Model):
+	case b.q.Parallel == ParallelNever || b.q.OwnHost && Reasons(b.req.Family()):
 	case !b.req.Parallel:
 		out.ParallelToolCalls = false
 	case b.q.Parallel == ParallelOn:
@@ -112,11 +112,11 @@ func toolChoice(force Force, choice core.ToolChoice) any {
 
 func (b *chatBuilder) settings(out *openai.ChatCompletionRequest) {
 	s := b.req.Settings
-	if s.Temperature != nil && !Reasons(b.req.Model) {
+	if s.Temperature != nil && !Reasons(b.req.Family()) {
 		b.set["temperature"] = *s.Temperature // go-openai omits 0
 	}
 	if s.MaxOutputTokens > 0 {
-		if b.q.CompletionLimit || Reasons(b.req.Model) {
+		if b.q.CompletionLimit || Reasons(b.req.Family()) {
 			out.MaxCompletionTokens = s.MaxOutputTokens
 		} else {
 			out.MaxTokens = s.MaxOutputTokens //nolint:staticcheck // deprecated at OpenAI only
@@ -137,7 +137,7 @@ func (b *chatBuilder) effort(effort string) {
 	}
 	switch b.q.Effort {
 	case EffortFlat:
-		if !b.q.OwnHost || Reasons(b.req.Model) {
+		if !b.q.OwnHost || Reasons(b.req.Family()) {
 			b.set["reasoning_effort"] = effort
 		}
 	case EffortLevels:

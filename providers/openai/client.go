@@ -97,7 +97,7 @@ func (c *Client) Stream(ctx context.Context, req core.ChatRequest) iter.Seq2[cor
 // leaveOut remembers that a part of the request was refused, and reports whether a retry without it may help: whether
 // this wire has such a part, and the request that failed still had it. Another request may have learned it meanwhile.
 func (c *Client) leaveOut(req core.ChatRequest, part wire.Refusal, left map[wire.Refusal]bool) bool {
-	responses := c.quirks.wire(req.Model) == Responses
+	responses := c.quirks.wire(req.Family()) == Responses
 	switch {
 	case left[part]:
 		return false
@@ -144,7 +144,7 @@ func (c *Client) swallowing(model string) bool {
 func (c *Client) ask(ctx context.Context, req core.ChatRequest, left map[wire.Refusal]bool, out func(core.Delta) bool) error {
 	var t roundTrip
 	x := &exchange{who: c.who, whole: c.quirks.Whole, alive: wire.KeepAlives{Most: c.opts.Comments}}
-	on := c.quirks.wire(req.Model)
+	on := c.quirks.wire(req.Family())
 	if left[wire.RefusedChoice] {
 		req = wire.Unforced(req)
 	}

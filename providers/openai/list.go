@@ -72,7 +72,7 @@ func (c *Client) List(ctx context.Context) (protocol.Listing, error) {
 
 // Describe implements protocol.Server. On this wire, a server's listing is all it says.
 func (c *Client) Describe(_ context.Context, name string) (protocol.Model, error) {
-	return protocol.Model{Name: name, Tools: true, Forced: c.quirks.Force != ForceNot, Reasoning: Reasons(name), Guess: true}, nil
+	return protocol.Model{Name: name, Tools: true, ToolsGuess: true, Forced: c.quirks.Force != ForceNot, Reasoning: Reasons(name), Guess: true}, nil
 }
 
 // parseListing splits {"data":[…]}, {"models":[…]} or a bare array into rows.
@@ -112,7 +112,7 @@ func parseEntry(row json.RawMessage) (entry, bool) {
 
 // model converts a row.
 func (c *Client) model(e entry) protocol.Model {
-	m := protocol.Model{Name: e.ID, MaxOutput: int(max(e.MaxCompletionTokens, e.MaxOutputTokens)), Tools: true, Reasoning: Reasons(e.ID)}
+	m := protocol.Model{Name: e.ID, MaxOutput: int(max(e.MaxCompletionTokens, e.MaxOutputTokens)), Tools: true, ToolsGuess: true, Reasoning: Reasons(e.ID)}
 	for _, n := range []wire.Size{e.MaxModelLen, e.ContextWindow, e.ContextLength, e.MaxContextLength, e.MaxInputTokens} {
 		if n > 0 {
 			m.Window = int(n)
@@ -126,12 +126,12 @@ func (c *Client) model(e entry) protocol.Model {
 		m.MaxOutput = max(m.MaxOutput, int(t.MaxCompletionTokens))
 	}
 	if e.Supported != nil {
-		m.Tools = slices.Contains(e.Supported, "tools")
+		m.Tools, m.ToolsGuess = slices.Contains(e.Supported, "tools"), false
 		m.Reasoning = m.Reasoning || slices.Contains(e.Supported, "reasoning")
 	}
 	can := e.capabilities()
 	if can.tools != nil {
-		m.Tools = *can.tools
+		m.Tools, m.ToolsGuess = *can.tools, false
 	}
 	m.Reasoning = m.Reasoning || can.reasoning
 	m.Images = e.images(can)
@@ -174,7 +174,7 @@ func lmStudio(body []byte, models []protocol.Model) {
 				continue
 			}
 			models[i].Window = loaded // not loaded: unknown, since LM Studio chooses the size when it loads a model
-			models[i].Tools = m.Capabilities.Tools == nil || *m.Capabilities.Tools
+			models[i].Tools, models[i].ToolsGuess = m.Capabilities.Tools == nil || *m.Capabilities.Tools, m.Capabilities.Tools == nil
 			if v := m.Capabilities.Vision; v != nil {
 				models[i].Images = core.ImagesIf(*v)
 			}

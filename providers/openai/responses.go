@@ -70,12 +70,12 @@ func responsesRequest(q Quirks, req core.ChatRequest, summary bool) openai.Creat
 		out.PromptCacheKey = cacheKey(req.CacheKey)
 	}
 	out.MaxOutputTokens = req.Settings.MaxOutputTokens
-	if t := req.Settings.Temperature; t != nil && !Reasons(req.Model) {
+	if t := req.Settings.Temperature; t != nil && !Reasons(req.Family()) {
 		t32 := float32(*t)
 		out.Temperature = &t32
 	}
 	out.Text = textConfig(req.Settings.ResponseFormat)
-	if !strings.Contains(req.Model, "non-reasoning") {
+	if !strings.Contains(req.Family(), "non-reasoning") {
 		out.Include = []openai.ResponseInclude{openai.ResponseIncludeReasoningEncryptedContent}
 		reasoning := openai.ResponseReasoning{Effort: req.Settings.ReasoningEffort}
 		if summary && !q.NoSummary {

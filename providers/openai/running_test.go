@@ -26,7 +26,30 @@ func pages(t *testing.T, q openai.Quirks, docs map[string]string) []protocol.Mod
 	if err != nil {
 		t.Fatal(err)
 	}
+	for i := range list.Models {
+		list.Models[i].ToolsGuess = false // see TestWhetherAModelHasToolsIsAGuessUnlessTheServerSaysSo
+	}
 	return list.Models
+}
+
+func TestWhetherAModelHasToolsIsAGuessUnlessTheServerSaysSo(t *testing.T) {
+	t.Parallel()
+	r := serveFunc(t, openai.Quirks{}, func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, `{"data":[{"id":"silent"},{"id":"flags","capabilities":{"function_calling":true}},
+			{"id":"parameters","supported_parameters":["tools"]},{"id":"without","supported_parameters":["top_p"]}]}`)
+	})
+	list, err := r.client.List(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string][2]bool{}
+	for _, m := range list.Models {
+		got[m.Name] = [2]bool{m.Tools, m.ToolsGuess}
+	}
+	want := map[string][2]bool{"silent": {true, true}, "flags": {true, false}, "parameters": {true, false}, "without": {false, false}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
 }
 
 func TestWhatAServerRunsWithCountsMoreThanItsListing(t *testing.T) {

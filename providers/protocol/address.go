@@ -18,7 +18,11 @@ func Address(variable, text, home string, operations ...string) (string, error) 
 	if u.User != nil {
 		return "", core.E(core.Invalid, "%s holds credentials", variable).WithHint("put the key into its own variable")
 	}
-	u.RawQuery, u.Fragment = "", ""
+	if u.RawQuery != "" || u.ForceQuery || u.Fragment != "" {
+		u.RawQuery, u.ForceQuery, u.Fragment, u.RawFragment = "", false, "", ""
+		return "", core.E(core.Invalid, "%s has a part behind the path, which would be dropped", variable).
+			WithHint("write it without, like %s; a version of Azure's is a setting of its own, providers.azure.api_version", u.String())
+	}
 	path := strings.TrimRight(u.Path, "/")
 	for _, operation := range operations {
 		path = strings.TrimSuffix(path, operation)

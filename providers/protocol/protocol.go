@@ -90,15 +90,18 @@ type Listing struct {
 // Model is a model as its server describes it; zero sizes are unknown.
 type Model struct {
 	Name      string
+	Base      string // the model that it is, where the name is a person's own
 	Window    int
 	MaxOutput int
 	Tools     bool
-	Forced    bool // obeys a forced tool choice
-	Reasoning bool // shows reasoning
-	Images    core.ImageInput
-	Binds     bool   // its reasoning is valid only after an unchanged prefix
-	Embeds    bool   // turns texts into vectors
-	Hidden    string // why it can't chat; empty: it can
-	Guess     bool   // from the name alone: the listing knows better, if it can be read
-	Own       any    // passed back to the wire in ChatRequest.Info; opaque to everybody else
+	// ToolsGuess says that nobody said whether it can call tools; it is taken to.
+	ToolsGuess bool
+	Forced     bool // obeys a forced tool choice
+	Reasoning  bool // shows reasoning
+	Images     core.ImageInput
+	Binds      bool   // its reasoning is valid only after an unchanged prefix
+	Embeds     bool   // turns texts into vectors
+	Hidden     string // why it can't chat; empty: it can
+	Guess      bool   // from the name alone: the listing knows better, if it can be read
+	Own        any    // passed back to the wire in ChatRequest.Info; opaque to everybody else
 }

@@ -78,6 +78,8 @@ var (
 		"starting up",
 		"maximum pending requests",
 		"no available server",
+		"overloaded",
+		"high demand",
 	}
 )
 
