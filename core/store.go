@@ -26,6 +26,7 @@ type Store interface {
 	Files() FileStore
 	Mirrors() MirrorStore
 	Variables() VariableStore
+	Expenses() ExpenseStore
 	Providers() ProviderStore
 	Tools() ToolStore
 

@@ -31,6 +31,7 @@ import (
 	"loci/core/intake"
 	"loci/core/jobs"
 	"loci/core/service"
+	"loci/core/spend"
 	"loci/core/variables"
 	"loci/daemon/api"
 	"loci/daemon/config"
@@ -101,6 +102,7 @@ type parts struct {
 	reached   *providers.Providers
 	store     *storage.Store
 	models    core.Models
+	ledger    *spend.Ledger
 	embedding *embedding.Worker
 	intake    *intake.Worker
 	engine    *engine.Engine

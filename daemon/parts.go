@@ -19,6 +19,7 @@ import (
 	"loci/core/permission"
 	"loci/core/picture"
 	"loci/core/service"
+	"loci/core/spend"
 	"loci/core/variables"
 	"loci/daemon/api"
 	"loci/daemon/commands"
@@ -98,13 +99,19 @@ func (d *Daemon) join(ctx context.Context) (parts, error) {
 	if err != nil {
 		return p, err
 	}
+	p.ledger = spend.New(spend.Config{Store: p.store.Expenses(), Clock: d.cfg.Clock, Logger: d.logger})
+	if err := p.ledger.Load(opening); err != nil {
+		return p, err
+	}
+	p.models = p.ledger.Models(p.models)
+	embedders := p.ledger.Embedders(p.reached)
 	p.intake = intake.Start(
 		ctx,
 		intake.Config{Store: p.store, Parser: parsers.New(), Clock: d.cfg.Clock, Logger: d.logger, Mirrored: follow.Read},
 	)
 	p.embedding = embedding.Start(
 		ctx,
-		embedding.Config{Store: p.store, Embedders: p.reached, Env: d.env, Logger: d.logger, After: p.intake.Nudge},
+		embedding.Config{Store: p.store, Embedders: embedders, Env: d.env, Logger: d.logger, After: p.intake.Nudge},
 	)
 	search := finder.New(finder.Config{
 		Store: p.store, Known: embed.Knows, Common: embed.Common, Related: embed.Related, Embed: p.embedding.Query,
@@ -150,7 +157,7 @@ func (d *Daemon) join(ctx context.Context) (parts, error) {
 	beside := []string{d.cfg.Paths.Home, d.cfg.Paths.State, filepath.Dir(d.cfg.Paths.Config)}
 	p.services = service.New(service.Config{
 		Store: p.store, Search: search, Engine: p.engine, Models: p.models, Tools: toolbox, Clock: d.cfg.Clock, Logger: d.logger,
-		Env: d.env, Embedders: p.reached, Embedding: p.embedding, DefaultModel: core.Handle(settings.Model),
+		Env: d.env, Embedders: embedders, Embedding: p.embedding, DefaultModel: core.Handle(settings.Model),
 		Accepted: p.intake.Nudge, Restorer: workspace.Restorer{Contents: held}, Pictures: pictures, Remote: remote.New(nil),
 		Searches: d.network().Searches,
 		Maker:    toolbox, Variables: p.variables, Hosts: p.hosts,
@@ -332,7 +339,7 @@ func (d *Daemon) awaitParts(ctx context.Context) (server.Parts, error) {
 	return server.Parts{
 		Services: p.services, Engine: p.engine, Undo: p.services.Undo, Approvals: p.approvals, Mirrors: p.mirrors, Follower: p.follower,
 		Permissions: p.permissions, Trust: p.trust, Commands: d.commands(p.trust), Closes: closes, Names: workspace.Names,
-		Jobs: p.jobs, Variables: p.variables,
+		Jobs: p.jobs, Variables: p.variables, Ledger: p.ledger,
 	}, nil
 }
 

@@ -57,6 +57,7 @@ type Backend interface {
 	workspaceBackend
 	permissionBackend
 	toolBackend
+	costBackend
 }
 
 const (

@@ -87,6 +87,7 @@ func commands() []command {
 		},
 		{name: "todo", help: "the list that the agent works by", run: (*Model).openTodo},
 		{name: "context", help: "what fills the model's context window", run: (*Model).openContext},
+		{name: "cost", help: "what models cost: this conversation, this agent, today", run: (*Model).openCost},
 		{name: "compact", args: "[mode]", help: "replace what was said earlier by a summary", run: (*Model).compact},
 		{
 			name: "copy", args: "[n]", help: "copy the last answer, or its code block n", offline: true,

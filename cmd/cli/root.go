@@ -251,7 +251,7 @@ func (a *app) homeCommands() []*cobra.Command {
 	return []*cobra.Command{
 		a.daemonCommand(), a.doctorCommand(), a.pathsCommand(), a.configCommand(), a.backupCommand(),
 		a.restoreCommand(), a.forgetCommand(), a.permissionsCommand(), a.trustCommand(), a.secretsCommand(), a.providersCommand(), a.mcpCommand(),
-		a.uninstallCommand(), a.versionCommand(),
+		a.costCommand(), a.budgetCommand(), a.uninstallCommand(), a.versionCommand(),
 	}
 }
 
@@ -261,7 +261,7 @@ func isCommand(word string) bool {
 	switch word {
 	case "agents", "conversations", "memory", "archival", "folders", "files", "tools", "messages", "approvals", "context", "models",
 		"runs", "jobs", "daemon", "doctor", "paths", "config", "backup", "restore", "forget", "permissions", "trust",
-		"secrets", "providers", "mcp", "uninstall", "version", "help", "completion", "exit-codes", "__complete", "__completeNoDesc":
+		"secrets", "providers", "mcp", "cost", "budget", "uninstall", "version", "help", "completion", "exit-codes", "__complete", "__completeNoDesc":
 		return true
 	}
 	return false

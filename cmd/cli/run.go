@@ -23,7 +23,7 @@ func (a *app) runsCommand() *cobra.Command {
 func (a *app) runsList() *cobra.Command {
 	var limit int
 	var agent string
-	var active bool
+	var active, cost bool
 	c := &cobra.Command{
 		Use: "list", Short: "List runs, the newest first", Args: exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -39,6 +39,9 @@ func (a *app) runsList() *cobra.Command {
 			runs, err := c.Runs(ctx, q)
 			if err != nil {
 				return err
+			}
+			if cost {
+				return a.listCosts(ctx, c, runs)
 			}
 			if a.json {
 				return writeJSON(a.out, nonNil(runs))
@@ -63,6 +66,7 @@ func (a *app) runsList() *cobra.Command {
 	c.Flags().IntVar(&limit, "limit", 0, "how many at most (20)")
 	onlyOfFlag(c, &agent)
 	c.Flags().BoolVar(&active, "active", false, "only those that have not ended")
+	c.Flags().BoolVar(&cost, "cost", false, "what each used and cost")
 	return c
 }
 

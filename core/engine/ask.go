@@ -24,7 +24,8 @@ func (t *turn) ask(ctx context.Context, state *rules.State) (*answer, error) {
 	if err := request.Fill(ctx, t.e.cfg.Store.Images(), &req); err != nil {
 		return a, err
 	}
-	for d, err := range t.choice.Chat.Stream(ctx, req) {
+	charge := core.Charge{Agent: t.run.Agent, Conversation: t.run.Conversation, Run: t.run.ID, Step: t.step.ID, For: core.ForStep}
+	for d, err := range t.choice.Chat.Stream(core.WithCharge(ctx, charge), req) {
 		quiet.end()
 		if err == nil {
 			err = guard.check(d)

@@ -341,6 +341,7 @@ func (w *window) quiet(from Choice, req core.ChatRequest) time.Duration {
 // readSummary collects one answer, as far as it counts, from a model that doesn't fall silent.
 func (w *window) readSummary(ctx context.Context, from Choice, s compact.Settings, req core.ChatRequest) (string, error) {
 	patience := w.quiet(from, req)
+	ctx = core.WithCharge(ctx, core.Charge{Agent: w.agent.ID, Conversation: w.conv.ID, Run: w.run.ID, For: core.ForCompaction})
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	silent := core.E(core.Timeout, "%s gave no token of the summary for %s", from.Handle, patience.Round(time.Second))

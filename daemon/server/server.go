@@ -27,6 +27,7 @@ import (
 	"loci/core/engine"
 	"loci/core/jobs"
 	"loci/core/service"
+	"loci/core/spend"
 	"loci/core/undo"
 	"loci/core/variables"
 	"loci/daemon/api"
@@ -67,6 +68,7 @@ type Parts struct {
 	Names       Names                // nil: nobody knows
 	Jobs        *jobs.Registry       // nil: there are none
 	Variables   *variables.Variables // nil: none are kept
+	Ledger      *spend.Ledger        // nil: nobody keeps what models cost
 }
 
 // Config is what the server is built from.
@@ -147,6 +149,7 @@ func (s *Server) register(a huma.API) {
 	s.registerArchives(a)
 	s.registerBlocks(a)
 	s.registerConversations(a)
+	s.registerCosts(a)
 	s.registerFolders(a)
 	s.registerFollow(a)
 	s.registerForget(a)

@@ -420,6 +420,18 @@ func (w *world) otherOps() []storeOp {
 		reads("get tool", func(ctx context.Context, s core.Store) (core.CustomTool, error) { return s.Tools().Get(ctx, "tool-1") }),
 		op("find tool", func(ctx context.Context, s core.Store) error { _, _, err := s.Tools().Find(ctx, "x"); return err }),
 		op("delete tool", func(ctx context.Context, s core.Store) error { return s.Tools().Delete(ctx, "tool-1") }),
+		op("put expense", func(ctx context.Context, s core.Store) error {
+			return s.Expenses().Put(ctx, &core.Expense{ID: "expense-1", Model: "v/m"})
+		}),
+		op("close expenses", func(ctx context.Context, s core.Store) error { return s.Expenses().Close(ctx) }),
+		op("set budget", func(ctx context.Context, s core.Store) error {
+			return s.Expenses().SetBudget(ctx, core.Budget{Agent: w.a.ID, Tokens: 1})
+		}),
+		reads("list budgets", func(ctx context.Context, s core.Store) ([]core.Budget, error) { return s.Expenses().Budgets(ctx) }),
+		reads("add expenses up", func(ctx context.Context, s core.Store) ([]core.Spent, error) {
+			return s.Expenses().Sum(ctx, core.ExpenseQuery{By: core.ByModel})
+		}),
+		op("delete expense", func(ctx context.Context, s core.Store) error { return s.Expenses().Delete(ctx, "expense-1") }),
 		op("put meta", func(ctx context.Context, s core.Store) error { return s.Meta().Put(ctx, "k", "v") }),
 		op("get meta", func(ctx context.Context, s core.Store) error { _, _, err := s.Meta().Get(ctx, "k"); return err }),
 		whole("finish rewind", func(ctx context.Context, s core.Store) error {
