@@ -59,6 +59,7 @@ type RunConfig struct {
 	MaxSteps          int           `json:"max_steps,omitempty"`
 	Model             Handle        `json:"model,omitempty"`  // for this run only
 	System            string        `json:"system,omitempty"` // for this run only
+	Effort            string        `json:"effort,omitempty"` // the reasoning effort, for this run only
 	Speak             Speak         `json:"speak"`            // how to show what is said through a tool
 	Skills            []Skill       `json:"skills,omitempty"` // of the client, for this run only
 	IncludeTypes      []string      `json:"include_types,omitempty"`

@@ -40,6 +40,10 @@ func bindings() []binding {
 			keys: "shift+tab", help: "what the agent may do from the next message on: ask, edits or plan mode",
 			on: map[string]handler{"shift+tab": always(nextMode)},
 		},
+		{
+			keys: "alt+r", help: "how much the model reasons, from the next message on",
+			on: map[string]handler{"alt+r": always(nextEffort)},
+		},
 		{keys: "esc", help: "stop the agent; never deletes text", on: map[string]handler{"esc": always((*Model).stop)}, late: true},
 		{
 			keys: "ctrl+o", help: "the conversation with everything unfolded",

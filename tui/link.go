@@ -60,6 +60,7 @@ type link struct {
 	daemonPID  int
 	mode       string // the permission mode of what is sent from now on
 	sandbox    string // how much of the sandbox works, where it is less than all
+	effort     string // the reasoning effort of it; empty: the agent's
 	toldAway   int    // pid of the daemon whose absence a turn has announced
 
 	changes *feed[api.Change]
@@ -223,17 +224,17 @@ func (l *link) wake() tea.Cmd {
 
 // send starts a run with a message.
 func (l *link) send(t Thread, text, model, otid string) *feed[api.Message] {
-	mode := l.mode
+	mode, effort := l.mode, l.effort
 	return startFeed(l.ctx, l.wg, func(ctx context.Context) iter.Seq2[api.Message, error] {
-		return l.backend.Send(client.InMode(ctx, mode), t, text, model, otid)
+		return l.backend.Send(client.WithEffort(client.InMode(ctx, mode), effort), t, text, model, otid)
 	})
 }
 
 // answer answers what waits for a person.
 func (l *link) answer(t Thread, req api.AnswerRequest, model string) *feed[api.Message] {
-	mode := l.mode
+	mode, effort := l.mode, l.effort
 	return startFeed(l.ctx, l.wg, func(ctx context.Context) iter.Seq2[api.Message, error] {
-		return l.backend.Answer(client.InMode(ctx, mode), t, req, model)
+		return l.backend.Answer(client.WithEffort(client.InMode(ctx, mode), effort), t, req, model)
 	})
 }
 

@@ -114,7 +114,7 @@ func newModel(ctx context.Context, wg *sync.WaitGroup, o Options, out *term.Outp
 		out:      out,
 		ground:   ground,
 	}
-	m.link.mode = cmp.Or(o.Who.Mode, modeAsk)
+	m.link.mode, m.link.effort = cmp.Or(o.Who.Mode, modeAsk), o.Effort
 	m.caller = &caller{screen: ui.screen, now: o.now, alert: alertOf(o.Getenv, o.Notify), last: o.now()}
 	m.question = &question{
 		ui: ui, conv: conv, prompt: written, backend: o.Backend, now: o.now, caller: m.caller, send: m.answer,

@@ -24,6 +24,7 @@ type Options struct {
 
 	Open     api.Open // agent and conversation; zero: the daemon chooses
 	Model    string   // for this chat's runs; empty: the agent's
+	Effort   string   // the reasoning effort of its runs; empty: the agent's
 	NoColor  bool
 	Theme    string              // dark or light; otherwise the terminal is asked
 	Notify   string              // off, bell or desktop: how to call who doesn't look; otherwise what the terminal is known to show

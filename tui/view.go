@@ -162,7 +162,7 @@ func (m *Model) who(quiet bool) (parts []string) {
 		parts = append(parts, th.Dim.Render(m.conv.name()))
 	}
 	if model := cmp.Or(m.conv.override, m.conv.model); model != "" {
-		parts = append(parts, th.Dim.Render(model))
+		parts = append(parts, th.Dim.Render(model+effortWord(m.link.effort)))
 	}
 	if m.conv.contextMost > 0 && m.conv.contextUsed > 0 {
 		parts = append(parts, th.Dim.Render(meter.Share(m.conv.contextUsed, m.conv.contextMost)))

@@ -31,6 +31,7 @@ type chatFlags struct {
 	format       string
 	input        string
 	mode         string
+	effort       string
 	allow, deny  []string
 	dirs         []string
 	images       []string
@@ -57,6 +58,7 @@ func chatFlagSet(f *chatFlags) *pflag.FlagSet {
 	fs.BoolVar(&f.newAgent, "new", false, "talk to a new agent")
 	fs.StringVar(&f.conversation, "conversation", "", "`new|ID`: a conversation of the agent beside its default one")
 	fs.StringVar(&f.model, "model", "", "the model for this run, as `provider/model`; with --new, the new agent's own")
+	fs.StringVar(&f.effort, "effort", "", "how much the model reasons: `"+strings.Join(efforts(), "|")+"`")
 	fs.StringVar(&f.mode, "permission-mode", "", "what the agent may do without asking: `ask|edits|plan|all`")
 	fs.StringArrayVar(&f.allow, "allow", nil, "a `RULE` of permission for this session, like 'shell(go test *)'; may be repeated")
 	fs.StringArrayVar(&f.deny, "deny", nil, "a `RULE` that forbids, for this session; may be repeated")
@@ -71,6 +73,9 @@ func chatFlagSet(f *chatFlags) *pflag.FlagSet {
 	fs.BoolVarP(&f.help, "help", "h", false, "help")
 	return fs
 }
+
+// efforts are the words for how much a model reasons.
+func efforts() []string { return []string{"none", "minimal", "low", "medium", "high", "xhigh", "max"} }
 
 // talk opens the chat or runs a one-shot prompt.
 func (a *app) talk(ctx context.Context, args []string) error {
@@ -110,6 +115,8 @@ func (f *chatFlags) check(fs *pflag.FlagSet) error {
 		return invalid("--input-format stream-json needs --output-format stream-json")
 	case f.input == formatStream && fs.NArg() > 0:
 		return invalid("with --input-format stream-json the messages come on standard input, not on the command line")
+	case fs.Changed("effort") && !slices.Contains(efforts(), f.effort):
+		return invalid("--effort %q is not known", clip(f.effort, 40)).withHint("%s", strings.Join(efforts(), ", "))
 	case fs.Changed("permission-mode") && !slices.Contains(modes(), f.mode):
 		return invalid("--permission-mode %q is not known", clip(f.mode, 40)).withHint("ask, edits, plan or all")
 	case slices.ContainsFunc(f.dirs, func(dir string) bool { return strings.TrimSuffix(dir, ":rw") == "" }):
@@ -214,7 +221,7 @@ func (a *app) chat(ctx context.Context, f *chatFlags) error {
 	c := client.New(o)
 	defer c.Close()
 	return tui.Run(ctx, tui.Options{
-		Client: c, Who: f.who(api.ClientChat, l, nil), Open: *f.open(), Model: f.override(), NoColor: noColor(l.Color), Theme: l.Theme,
+		Client: c, Who: f.who(api.ClientChat, l, nil), Open: *f.open(), Model: f.override(), Effort: f.effort, NoColor: noColor(l.Color), Theme: l.Theme,
 		Editor: editor, Notify: l.Notify,
 		CopyFile: filepath.Join(p.State, "copied.txt"), Getenv: os.Getenv, Notes: notes, About: a.otherSettings, In: in, Out: out,
 	})

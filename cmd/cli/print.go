@@ -177,6 +177,7 @@ func (t *exchange) request() api.StreamingRequest {
 	req := api.StreamingRequest{}
 	req.MaxSteps = api.PtrTo(t.flags.maxSteps)
 	req.OverrideModel = api.PtrTo(t.flags.override())
+	req.OverrideEffort = api.PtrTo(t.flags.effort)
 	req.IncludeCompactionMessages = new(true)
 	return req
 }

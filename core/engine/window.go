@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -413,10 +414,12 @@ func (w *window) hidden(kind core.HiddenKind, text string) *core.Message {
 
 // settings are the model settings that count: the conversation's own over the agent's.
 func (w *window) settings() core.ModelSettings {
+	s := w.agent.Settings
 	if w.conv.Settings != nil {
-		return w.conv.Settings.Over(w.agent.Settings)
+		s = w.conv.Settings.Over(w.agent.Settings)
 	}
-	return w.agent.Settings
+	s.ReasoningEffort = cmp.Or(w.run.Config.Effort, s.ReasoningEffort)
+	return s
 }
 
 func (w *window) pendingInput() []*core.Message {

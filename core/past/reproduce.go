@@ -1,6 +1,7 @@
 package past
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -49,6 +50,10 @@ func (p *Past) Reproduce(ctx context.Context, id core.StepID) (core.ChatRequest,
 	policy, _ := core.PolicyOf(agent.Type)
 	info := agent.Facts.Info()
 	_, model, _ := step.Model.Split()
+	settings := agent.Settings
+	if run, err := s.Runs().Get(ctx, step.Run); err == nil { // the effort of that run alone
+		settings.ReasoningEffort = cmp.Or(run.Config.Effort, settings.ReasoningEffort)
+	}
 	again := request.Parts{
 		Model:        model,
 		Info:         info,
@@ -57,7 +62,7 @@ func (p *Past) Reproduce(ctx context.Context, id core.StepID) (core.ChatRequest,
 		Offer:        step.Offer,
 		Choice:       step.Choice,
 		Parallel:     step.Parallel,
-		Settings:     agent.Settings,
+		Settings:     settings,
 		Window:       step.Window,
 		Prefix:       step.Prefix,
 		Conversation: step.Conversation,

@@ -20,6 +20,7 @@ type Request struct {
 	TopLogprobs               *int          `json:"top_logprobs,omitempty" minimum:"0"`
 	ReturnTokenIDs            *bool         `json:"return_token_ids,omitempty"`
 	OverrideSystem            *string       `json:"override_system,omitempty"`
+	OverrideEffort            *string       `json:"override_effort,omitempty" enum:"none,minimal,low,medium,high,xhigh,max"` // ours: of this run
 }
 
 // StreamingRequest is the body of POST /v1/agents/{id}/messages and …/messages/stream.

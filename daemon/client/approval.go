@@ -28,6 +28,7 @@ func (c *Client) Answer(ctx context.Context, to Target, req api.AnswerRequest) i
 		req.OTID = new(NewOTID())
 	}
 	req.StreamingRequest = inBackground(req.StreamingRequest)
+	req.OverrideEffort = cmp.Or(req.OverrideEffort, effortOf(ctx))
 	path := api.PathConversations + "/" + url.PathEscape(id) + "/approvals"
 	run := c.started(ctx, request{method: post, path: path, body: req, accept: acceptStream})
 	return func(yield func(api.Message, error) bool) {

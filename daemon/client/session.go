@@ -45,6 +45,19 @@ func ModeOf(ctx context.Context) string {
 	return mode
 }
 
+type effortKey struct{}
+
+// WithEffort gives the run that a message or an answer begins, sent with ctx, a reasoning effort; "" is its agent's.
+func WithEffort(ctx context.Context, effort string) context.Context {
+	return context.WithValue(ctx, effortKey{}, effort)
+}
+
+// effortOf returns what WithEffort was told.
+func effortOf(ctx context.Context) *string {
+	effort, _ := ctx.Value(effortKey{}).(string)
+	return api.PtrTo(effort)
+}
+
 // allowed remembers rules that the session was given with an answer, so that they still count after a restart of the daemon.
 func (c *Client) allowed(rules []string) {
 	c.renewRules(func(who *api.Client) {

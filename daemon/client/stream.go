@@ -2,6 +2,7 @@ package client
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -67,6 +68,7 @@ func (c *Client) SendAsync(ctx context.Context, agentID string, req api.AsyncReq
 // early leaves the run going.
 func (c *Client) Stream(ctx context.Context, to Target, req api.StreamingRequest) iter.Seq2[api.Message, error] {
 	req = inBackground(req)
+	req.OverrideEffort = cmp.Or(req.OverrideEffort, effortOf(ctx))
 	return c.started(ctx, request{method: post, path: to.path(), body: to.body(req), accept: acceptStream})
 }
 

@@ -131,6 +131,7 @@ func coreConfig(in api.Request, kind string) (core.RunConfig, error) {
 			api.Val(in.OverrideModel),
 		),
 		System:            api.Val(in.OverrideSystem),
+		Effort:            api.Val(in.OverrideEffort),
 		Type:              kind,
 		IncludeCompaction: api.Val(in.IncludeCompactionMessages),
 		Speak:             speakOf(in.UseAssistantMessage, api.Val(in.AssistantMessageToolName), api.Val(in.AssistantMessageToolKwarg)),
