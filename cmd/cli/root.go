@@ -261,7 +261,8 @@ func isCommand(word string) bool {
 	switch word {
 	case "agents", "conversations", "memory", "archival", "folders", "files", "tools", "messages", "approvals", "context", "models",
 		"runs", "jobs", "daemon", "doctor", "paths", "config", "backup", "restore", "forget", "permissions", "trust",
-		"secrets", "providers", "mcp", "cost", "budget", "uninstall", "version", "help", "completion", "exit-codes", "__complete", "__completeNoDesc":
+		"secrets", "providers", "mcp", "cost", "budget", "uninstall", "version", "help", "completion", "exit-codes", "__complete",
+		"__completeNoDesc":
 		return true
 	}
 	return false
