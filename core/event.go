@@ -99,6 +99,9 @@ type (
 	}
 )
 
+// NoticeDenied tells of what would have been asked of a person, where none is there; what would have allowed it is in its data.
+const NoticeDenied = "denied"
+
 // Kinds of notices that tell of a wait.
 const (
 	NoticeRetry   = "retry"   // for a provider that is asked again

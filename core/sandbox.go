@@ -150,9 +150,12 @@ type JobResult struct {
 	Layers   []string // what confined it; empty: nothing did
 	Changed  []string // paths of the project, new or changed, that other programs would act on
 	Settings []JobSetting
-	Refused  []JobRefusal
-	Setup    time.Duration
-	Took     time.Duration // from its start to its end
+	// Allow writes those of the settings that are not safe and that a person allowed, and returns them with what became of them.
+	// What was changed outside meanwhile stays. nil: there are none.
+	Allow   func(allowed []JobSetting) []JobSetting
+	Refused []JobRefusal
+	Setup   time.Duration
+	Took    time.Duration // from its start to its end
 }
 
 // JobSetting is a setting of the project's git configuration that a job changed. Inside, it changed a copy: what can't make git
@@ -160,8 +163,11 @@ type JobResult struct {
 type JobSetting struct {
 	File   string // the configuration
 	Name   string // as in gitconfig.Setting
+	Key    string // as it was written
 	Values []string
-	Why    string // it was not written; empty: it was
+	Was    []string // what it held before
+	Why    string   // it was not written; empty: it was
+	May    string   // why it is not safe, to follow the name: what git may do because of it; empty: something else is wrong
 }
 
 // JobRefusal is a host that a job did not reach.

@@ -139,6 +139,7 @@ type ToolResult struct {
 	Source  string          // where a text in it comes from that is not the person's; empty: from nowhere else
 	Images  []Picture       // shown behind the text
 	Layers  []string        // of the sandbox, that confined what ran; empty: nothing ran
+	Tells   []Notice        // what the person is told, whoever reads the return
 	Apply   func(ctx context.Context, tx ToolEdits) (ToolResult, error)
 }
 
@@ -151,6 +152,9 @@ func (r ToolResult) Veiled(v *Veil) ToolResult {
 		return r
 	}
 	r.Text = v.Text(r.Text)
+	for i := range r.Tells {
+		r.Tells[i].Text = v.Text(r.Tells[i].Text)
+	}
 	for _, lines := range [][]string{r.Stdout, r.Stderr} {
 		for i := range lines {
 			lines[i] = v.Text(lines[i])

@@ -125,10 +125,11 @@ type WorkspaceEnv struct {
 	Dirs     []WorkspaceDir
 	Dir      string // in it, absolute: where a shell line begins
 	Mode     PermissionMode
-	Paths    PathRules // what a shell line or a search may do with files that it comes across; nil: nobody knows
-	Opens    Openings  // what a person can open to this line beside all that; nil: nothing
-	Uncaged  bool      // a person lets this line run outside of the sandbox
-	Hosts    HostRules // which hosts a shell line, or a fetch, may reach; nil: none
+	Paths    PathRules    // what a shell line or a search may do with files that it comes across; nil: nobody knows
+	Opens    Openings     // what a person can open to this line beside all that; nil: nothing
+	Uncaged  bool         // a person lets this line run outside of the sandbox
+	Hosts    HostRules    // which hosts a shell line, or a fetch, may reach; nil: none
+	Settings SettingRules // which settings of git a shell line may leave behind that aren't safe; nil: none
 	Contents ContentStore
 	Files    FileLog
 }
@@ -177,6 +178,14 @@ const (
 	PathPartly           // a folder that is closed but for something in it
 	PathClosed
 )
+
+// SettingRules are the rules of permission about settings of git that are not safe, as one shell line leaves them behind.
+type SettingRules interface {
+	// Judge reports whether a rule allows a setting, whether a person is to be asked about it, and why a rule forbids it.
+	Judge(s JobSetting) (allowed, asks bool, why string)
+	// Flag is the flag of a command line that would allow it.
+	Flag(s JobSetting) string
+}
 
 // HostRules are the rules of permission about hosts, as one shell line meets them. They may be asked by several goroutines.
 type HostRules interface {

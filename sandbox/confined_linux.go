@@ -119,7 +119,7 @@ func (c *call) follow(ctx context.Context, l *Local, p *plan, v *vigil, files *l
 	touched := v.end()
 	c.result.Changed = p.changed()
 	if p.writable {
-		c.result.Settings = append(p.settle(touched), p.takeAway()...)
+		c.result.Settings, c.result.Allow = append(p.settle(touched), p.takeAway()...), p.allow
 	}
 	if stoppedByUs {
 		c.result.Ended, c.result.Bared = why(ctx)

@@ -77,6 +77,39 @@ func (p *plan) settle(touched func(file string) bool) []core.JobSetting {
 	return out
 }
 
+// unsafeSetting is why a setting was not written that git could act on.
+const unsafeSetting = "git could run or read something because of it"
+
+// changedOutside is why a setting was not written that is another one by now.
+const changedOutside = "it was changed outside meanwhile"
+
+// allow writes settings of the job that are not safe and that a person allowed, as core.JobResult has it.
+func (p *plan) allow(allowed []core.JobSetting) []core.JobSetting {
+	out := slices.Clone(allowed)
+	for _, s := range p.settings {
+		err := change(s.file, func(now *gitconfig.File) (string, error) {
+			var changes []gitconfig.Change
+			for i := range out {
+				w := &out[i]
+				if w.File != s.file || w.May == "" {
+					continue
+				}
+				if w.Why = changedOutside; slices.Equal(now.Values(w.Name), s.base.Values(w.Name)) {
+					w.Why = ""
+					changes = append(changes, gitconfig.Change{Name: w.Name, Key: w.Key, Values: w.Values})
+				}
+			}
+			return now.With(changes)
+		})
+		for i := range out {
+			if err != nil && out[i].File == s.file {
+				out[i].Why = err.Error()
+			}
+		}
+	}
+	return out
+}
+
 // takeAway removes what would lead git to a configuration that the job wrote, unless that says nothing that isn't safe.
 func (p *plan) takeAway() []core.JobSetting {
 	var out []core.JobSetting
@@ -132,7 +165,11 @@ func (s *settings) settle(touched bool) []core.JobSetting {
 	}
 	tell := func(changes []gitconfig.Change, why string) {
 		for _, c := range changes {
-			out = append(out, core.JobSetting{File: s.file, Name: c.Name, Values: c.Values, Why: why})
+			told := core.JobSetting{File: s.file, Name: c.Name, Key: c.Key, Values: c.Values, Was: s.base.Values(c.Name), Why: why}
+			if why == unsafeSetting {
+				told.May = gitconfig.May(c)
+			}
+			out = append(out, told)
 		}
 	}
 	err := change(s.file, func(now *gitconfig.File) (string, error) {
@@ -144,15 +181,17 @@ func (s *settings) settle(touched bool) []core.JobSetting {
 				back = append(back, gitconfig.Change{Name: c.Name, Key: c.Key, Values: s.base.Values(c.Name)})
 			}
 		}
-		safe, unsafe := now.Split(wanted)
-		tell(unsafe, "git could run or read something because of it")
-		changed := func(c gitconfig.Change) bool { return !slices.Equal(now.Values(c.Name), s.base.Values(c.Name)) }
-		for _, c := range safe {
-			if changed(c) {
-				tell([]gitconfig.Change{c}, "it was changed outside meanwhile")
+		var late, still []gitconfig.Change
+		for _, c := range wanted {
+			if slices.Equal(now.Values(c.Name), s.base.Values(c.Name)) {
+				still = append(still, c)
+			} else {
+				late = append(late, c)
 			}
 		}
-		safe = slices.DeleteFunc(safe, changed)
+		safe, unsafe := now.Split(still)
+		tell(unsafe, unsafeSetting)
+		tell(late, changedOutside)
 		text, err := now.With(append(back, safe...))
 		if err == nil {
 			tell(safe, "")

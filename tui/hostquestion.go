@@ -20,8 +20,8 @@ type questionBackend interface {
 	AnswerQuestion(ctx context.Context, id, allow string) error
 }
 
-// hostQuestion is the hosts that shell lines of the open conversation wait for,
-// the oldest first. The run goes on meanwhile: only the line waits.
+// hostQuestion is the hosts that shell lines of the open conversation wait for, and the git settings that they
+// want to leave behind, the oldest first. The run goes on meanwhile: only the line waits.
 type hostQuestion struct {
 	ui      *display
 	conv    *conversation

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	tea "charm.land/bubbletea/v2"
+
+	"loci/daemon/api"
 )
 
 func TestOnlyEnterBehindItsKeyAllowsAHost(t *testing.T) {
@@ -112,5 +114,47 @@ func TestTheKeysForAHostFitANarrowScreen(t *testing.T) {
 		if !strings.Contains(r.view(), want+"\n") {
 			t.Errorf("no %q at %d columns in\n%s", want, width, r.view())
 		}
+	}
+}
+
+// TestSettingsOfGitAreShownWholeBeforeTheyAreAllowed asks for what a line wants to leave behind.
+func TestSettingsOfGitAreShownWholeBeforeTheyAreAllowed(t *testing.T) {
+	t.Parallel()
+	wants := func(r *robot) *robot {
+		r.f.mu.Lock()
+		r.f.questions = []api.Question{{
+			ID: "question-git", AgentID: "agent-1", ConversationID: "agent-1", Command: "git config core.pager x", Folder: "/p",
+			Scopes: []string{api.ScopeOnce}, Settings: []api.QuestionSetting{
+				{File: "/p/.git/config", Name: "core.pager", Values: []string{"sh -c \x1b[2Jevil"}, May: "is a program that git runs"},
+				{File: "/p/sub/config", Name: "user.name", Was: []string{"Ada"}, May: "says who you are"},
+			},
+		}}
+		r.f.mu.Unlock()
+		r.run(r.m.hosts.look())
+		r.until("the question", func() bool { return r.m.hosts.stands() })
+		r.view()
+		return r
+	}
+	r := wants(newRobot(t, newFake(), 80, 24).waitsForLine())
+	for _, want := range []string{
+		"? May its line change these git settings of the project?", `core.pager = sh -c \u001b[2Jevil`, "is a program that git runs",
+		"user.name is removed (it is Ada), in /p/sub/config", "y write it · n no · tab type",
+	} {
+		if !strings.Contains(r.view(), want) {
+			t.Errorf("no %q in\n%s", want, r.view())
+		}
+	}
+	r.answerHost("s") // there is nothing to allow for longer
+	if got := r.answeredHosts(); got != "" {
+		t.Errorf("answered %s", got)
+	}
+	r.m.prompt.Take()
+	r.press("tab")
+	r.answerHost("y")
+	r.until("the answer", func() bool { return r.answeredHosts() == "question-git once" && !r.m.hosts.stands() })
+	low := wants(newRobot(t, newFake(), 40, 6).waitsForLineUnseen())
+	low.answerHost("y")
+	if low.m.hosts.seen || low.answeredHosts() != "" {
+		t.Errorf("a key allows what isn't shown:\n%s", low.view())
 	}
 }

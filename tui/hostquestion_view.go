@@ -20,7 +20,7 @@ func (h *hostQuestion) rows(room int) []string {
 		h.since = h.now()
 	}
 	th, width, q := h.ui.theme, h.ui.width(), h.asked[0]
-	rows := h.marked(h.wish(q))
+	rows := append(h.marked(h.wish(q)), h.settings(q)...)
 	if rule := h.rule(q); rule != "" {
 		for row := range strings.SplitSeq(wrapTo(rule, width-2), "\n") {
 			rows = append(rows, "  "+row)
@@ -98,6 +98,9 @@ func (h *hostQuestion) keyTexts(q api.Question) []string {
 			long, short = append(long, k.help), append(short, k.short)
 		}
 	}
+	if len(q.Settings) > 0 {
+		long[0], short[0] = "y write it", "y write"
+	}
 	full := strings.Join(long, dot)
 	return []string{full + dot + "tab type", full, strings.Join(short, dot), "y allow · n no", "y n"}
 }
@@ -145,6 +148,9 @@ func opening(q api.Question) string {
 func (h *hostQuestion) wish(q api.Question) string {
 	if q.Opens != "" {
 		return opening(q) + h.others()
+	}
+	if len(q.Settings) > 0 {
+		return "May its line change these git settings of the project?" + h.others()
 	}
 	host, more := transcript.OneLine(transcript.Reveal(q.Host)), ""
 	if q.Port > 0 {

@@ -130,6 +130,7 @@ func (t *turn) callOne(ctx context.Context, p *pendingCall, env core.ToolEnv) (e
 	}
 	env.Call, env.Workspace.Paths, env.Workspace.Dirs, env.Workspace.Hosts = p.call.ID, p.paths, p.dirs, p.hosts
 	env.Workspace.Uncaged, env.Workspace.Opens = p.uncaged != "", p.opens
+	env.Workspace.Settings = p.settings
 	if err := t.e.equip(ctx, p, &env); err != nil {
 		p.result = core.ToolError("Error executing function " + p.call.Name + ": secrets that the tool would get can't be opened: " +
 			err.Error() + ". " + core.HintOf(err))

@@ -32,7 +32,8 @@ type pendingCall struct {
 	note     string           // what the model must know beside the result
 	paths    core.PathRules   // what it may do with files that it comes across
 	dirs     []core.WorkspaceDir
-	hosts    core.HostRules // which hosts it may reach; nil: none
+	hosts    core.HostRules    // which hosts it may reach; nil: none
+	settings core.SettingRules // of git, which it may leave behind; nil: none that aren't safe
 	result   core.ToolResult
 	images   []core.Image    // that the result shows
 	brings   []*core.Message // what enters behind its return

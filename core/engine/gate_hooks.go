@@ -100,10 +100,14 @@ func (w *window) hookSaved(ctx context.Context, c *commit) {
 	}
 }
 
-// tellCalls says which hooks failed, and what they say to the person of calls.
+// tellCalls says which hooks failed, and what they and the tools say to the person of calls.
 func (w *window) tellCalls(ctx context.Context, calls []*pendingCall) {
 	for _, p := range calls {
 		w.tellHooks(ctx, p.told)
 		p.told = core.HookVerdict{}
+		for _, n := range p.result.Tells {
+			w.emit(core.Event{Body: n})
+		}
+		p.result.Tells = nil
 	}
 }

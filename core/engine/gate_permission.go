@@ -48,7 +48,7 @@ func stagePermission(g *gate, p *pendingCall) verdict {
 	switch {
 	case err != nil:
 	case call.Does == permission.DoesShell:
-		p.hosts, p.opens = set.Hosts(at), set.Openings(call, at)
+		p.hosts, p.opens, p.settings = set.Hosts(at), set.Openings(call, at), set.Settings(at)
 		p.offers, p.uncaged = set.CanUncage(call, at), set.Uncaged(call, at)
 		if p.approved && p.wanted && p.offers {
 			p.uncaged = "a person"
@@ -115,14 +115,11 @@ func (g *gate) ask(p *pendingCall, v permission.Verdict, remedy permission.Remed
 		why += " It would have passed with " + strings.Join(flags, " ") + "."
 	}
 	p.unasked = &core.Notice{
-		Kind: NoticeDenied, Text: p.call.Name + " was denied, since nobody is there to be asked. " + why,
+		Kind: core.NoticeDenied, Text: p.call.Name + " was denied, since nobody is there to be asked. " + why,
 		Data: map[string]any{"tool": p.call.Name, "tool_call_id": p.call.ID, "why": v.Why, "flags": remedy.Flags()},
 	}
 	return verdict{deny: forbidden(p, "Nobody is there to be asked. "+why)}
 }
-
-// NoticeDenied tells of a call that would have asked a person, where none is there.
-const NoticeDenied = "denied"
 
 // forbidden is what a model reads of a call that may not run.
 func forbidden(p *pendingCall, why string) string {

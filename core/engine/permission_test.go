@@ -315,7 +315,7 @@ func TestWhereNobodyIsThereACallThatAsksIsDeniedAndWhatWouldAllowItIsNamed(t *te
 	}
 	var told []core.Notice
 	for _, ev := range events {
-		if n, ok := ev.Body.(core.Notice); ok && n.Kind == engine.NoticeDenied {
+		if n, ok := ev.Body.(core.Notice); ok && n.Kind == core.NoticeDenied {
 			told = append(told, n)
 		}
 	}

@@ -58,6 +58,46 @@ func TestOnlyWhatChangesIsWrittenAnew(t *testing.T) {
 	}
 }
 
+// TestWhoThePersonIsIsTheirsToChange lets a line say it where a project says nothing, and not otherwise.
+func TestWhoThePersonIsIsTheirsToChange(t *testing.T) {
+	t.Parallel()
+	from := parse(t, "[user]\n\tname = Ada\n")
+	for text, unsafe := range map[string]string{
+		"":                                  "user.name",
+		"[user]\n\tname = Bob\n":            "user.name",
+		"[user]\n\tname = Ada\n\tname = B":  "user.name",
+		"[user]\n\tname = Ada\n\temail = a": "",
+		"[user]\n\tname = Ada\n[author]\n\tname = C": "",
+	} {
+		_, no := from.Split(gitconfig.Diff(from, parse(t, text)))
+		if (len(no) > 0) != (unsafe != "") || len(no) > 0 && no[0].Name != unsafe {
+			t.Errorf("%q: %+v", text, no)
+		}
+	}
+}
+
+func TestWhatGitMayDoBecauseOfASettingIsSaidInWords(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"[core]\npager = x":          "is a program that git runs",
+		"[alias]\nst = status":       "makes a new command of git's: git st",
+		"[alias]\nst = !sh":          "is a program that git runs",
+		"[include]\npath = x":        "makes git obey the settings in another file",
+		"[core]\nhooksPath = x":      "makes git run the programs in that folder as hooks",
+		"[user]\nname = x":           "says who you are in what is committed here",
+		"[url \"a\"]\ninsteadOf = b": "leads git to another address than the one that is typed",
+		"[unheard]\nof = x":          "is not known here, so that git may run or read something because of it",
+		"[filter \"x\"]\nclean = x":  "is a program that git runs",
+		"[http]\nproxy = x":          "changes how git reaches hosts, and whom it trusts there",
+	} {
+		for _, c := range gitconfig.Diff(parse(t, ""), parse(t, text)) {
+			if got := gitconfig.May(c); got != want {
+				t.Errorf("%s: %s", text, got)
+			}
+		}
+	}
+}
+
 func TestASettingIsSafeOnlyIfItIsKnownToBe(t *testing.T) {
 	t.Parallel()
 	const base = "[core]\nbare = false\n[remote \"origin\"]\nurl = https://example.com/a\n[branch \"main\"]\nremote = origin\n"

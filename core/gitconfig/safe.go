@@ -19,13 +19,20 @@ func (f *File) Split(changes []Change) (safe, unsafe []Change) {
 		return nil, changes
 	}
 	for _, c := range changes {
-		if fits(c) && (!refers(c) || known(file, c)) {
+		if fits(c) && (!refers(c) || known(file, c)) && !f.own(c) {
 			safe = append(safe, c)
 		} else {
 			unsafe = append(unsafe, c)
 		}
 	}
 	return safe, unsafe
+}
+
+// own reports whether a change takes away or replaces who the person is here: what a project was told of that is theirs.
+func (f *File) own(c Change) bool {
+	section, _, key := split(c.Name)
+	return len(f.Values(c.Name)) > 0 && (key == "name" || key == "email") &&
+		(section == "user" || section == "author" || section == "committer")
 }
 
 // only are those changes that fit, and refer to a remote or don't.

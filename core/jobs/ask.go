@@ -15,6 +15,7 @@ import (
 const (
 	MaxQuestions = 5 // of one line
 	AskTime      = 60 * time.Second
+	SettingsTime = 5 * time.Minute // for settings of git: the line has ended by then, and only its agent waits
 )
 
 // Scope says for how long a person allows what a running line asks.
@@ -44,13 +45,15 @@ type Person interface {
 
 // Question is what a running line asks a person: for a host, or to open something else to it.
 type Question struct {
-	ID      string
-	Job     Job
-	Host    core.HostAsk
-	Open    *core.Opening // nil: it asks for the host
-	Lasting bool          // it can be allowed for longer than this line
-	AskedAt time.Time
-	Until   time.Time
+	ID   string
+	Job  Job
+	Host core.HostAsk
+	Open *core.Opening // nil: it asks for the host, or for settings
+	// Settings of git that the line left behind, all of which are allowed or none.
+	Settings []core.JobSetting
+	Lasting  bool // it can be allowed for longer than this line
+	AskedAt  time.Time
+	Until    time.Time
 }
 
 // question is one in the registry. It goes when it is answered, when its time is over, and when nobody waits for it any more.
@@ -81,9 +84,9 @@ func (l Line) Behind() bool {
 func (l Line) Ask(ctx context.Context, host core.HostAsk, lasting bool) (refused string, final bool) {
 	r, client := l.registry, l.entry.job.Client
 	if r.cfg.Person == nil || !r.cfg.Person.Attends(client) {
-		return "no rule allows it", false
+		return noRule, false
 	}
-	const enough = "no rule allows it, and the person was asked for enough other hosts"
+	const enough = noRule + ", and the person was asked for enough other hosts"
 	if r.askedEnough(l.entry, host) {
 		return enough, false
 	}
@@ -96,6 +99,23 @@ func (l Line) Ask(ctx context.Context, host core.HostAsk, lasting bool) (refused
 	}
 	return r.await(ctx, q)
 }
+
+// AskSettings asks a person for settings of git that the line has left behind, while its time does not run. It is asked once of a
+// line. Refused says why they are not written, as for Ask.
+func (l Line) AskSettings(ctx context.Context, settings []core.JobSetting) (refused string, final bool) {
+	r := l.registry
+	if r.cfg.Person == nil || !r.cfg.Person.Attends(l.entry.job.Client) {
+		return noRule, false
+	}
+	q, ok := r.join(l.entry, Question{Settings: settings})
+	if !ok {
+		return noRule, false
+	}
+	return r.await(ctx, q)
+}
+
+// noRule is why something stays closed about which nobody can be asked.
+const noRule = "no rule allows it"
 
 // await waits for the answer to a question.
 func (r *Registry) await(ctx context.Context, q *question) (refused string, final bool) {
@@ -145,7 +165,7 @@ func (r *Registry) askedEnough(e *entry, host core.HostAsk) bool {
 func (r *Registry) sameLocked(e *entry, as *Question) *question {
 	for _, q := range r.questions {
 		switch {
-		case q.of != e || (q.Open == nil) != (as.Open == nil):
+		case q.of != e || (q.Open == nil) != (as.Open == nil) || q.Settings != nil || as.Settings != nil: // those are asked for once
 		case q.Open == nil && q.Host.Host == as.Host.Host, q.Open != nil && q.Open.Same(*as.Open):
 			return q
 		}
@@ -161,11 +181,15 @@ func (r *Registry) join(e *entry, as Question) (*question, bool) {
 		q.waiting++
 		return q, true
 	}
-	if e.asked >= MaxQuestions || e.job.Ended() {
+	if host && e.asked >= MaxQuestions || e.job.Ended() {
 		return nil, false
 	}
 	now := time.Now() // as its timers have it
-	as.ID, as.Job, as.AskedAt, as.Until = "question-"+strings.ToLower(rand.Text()[:12]), e.job, now, now.Add(AskTime)
+	within := AskTime
+	if as.Settings != nil {
+		within = SettingsTime
+	}
+	as.ID, as.Job, as.AskedAt, as.Until = "question-"+strings.ToLower(rand.Text()[:12]), e.job, now, now.Add(within)
 	q := &question{Question: as, of: e, waiting: 1, done: make(chan struct{})}
 	r.questions[q.ID] = q
 	e.asked++
@@ -261,7 +285,10 @@ func (r *Registry) Answer(id string, scope Scope, answering core.Client) error {
 
 // what is asked for, in a word.
 func (q *Question) what() string {
-	if q.Open == nil {
+	switch {
+	case q.Settings != nil:
+		return "a setting of git is written and then stands: it"
+	case q.Open == nil:
 		return q.Host.Host
 	}
 	return string(q.Open.Kind)

@@ -233,6 +233,59 @@ func TestWhatARuleAsksAboutIsAllowedOnceOnly(t *testing.T) {
 	})
 }
 
+func TestSettingsOfGitAreAskedForTogetherAndOnce(t *testing.T) {
+	t.Parallel()
+	wanted := []core.JobSetting{{Name: "core.pager", Values: []string{"less"}}, {Name: "user.name"}}
+	for name, tt := range map[string]struct {
+		answer jobs.Scope
+		want   string
+	}{
+		"yes": {jobs.ScopeOnce, " false"}, "no": {jobs.ScopeNo, "the person does not allow it true"},
+		"none": {"", "the person did not answer false"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			a := newAsking(t)
+			w := a.line(time.Second, true)
+			w.Do = func(ctx context.Context, l jobs.Line) (core.ToolResult, error) {
+				why, final := l.AskSettings(ctx, wanted)
+				a.mu.Lock()
+				defer a.mu.Unlock()
+				a.came["git"] = fmt.Sprint(why, " ", final)
+				return core.ToolResult{Text: "Exit code 0."}, nil
+			}
+			a.run(t, w)
+			all := a.Questions("agent-1")
+			if len(all) != 1 || len(all[0].Settings) != 2 || all[0].Lasting || all[0].Host.Host != "" {
+				t.Fatalf("%s: asked: %+v", name, all)
+			}
+			if err := a.Answer(all[0].ID, jobs.ScopeSession, core.Client{}); core.KindOf(err) != core.Invalid {
+				t.Errorf("%s: for the session: %v", name, err)
+			}
+			if tt.answer == "" {
+				<-time.After(jobs.SettingsTime)
+			} else if err := a.Answer(all[0].ID, tt.answer, core.Client{}); err != nil {
+				t.Error(err)
+			}
+			a.got(t, map[string]string{"git": tt.want})
+			if a.person.kept != nil {
+				t.Errorf("%s: kept %v", name, a.person.kept)
+			}
+		})
+	}
+	synctest.Test(t, func(t *testing.T) {
+		a := newAsking(t)
+		a.person.away = true
+		w := a.line(time.Second, true)
+		w.Do = func(ctx context.Context, l jobs.Line) (core.ToolResult, error) {
+			why, _ := l.AskSettings(ctx, wanted)
+			return core.ToolError(why), nil
+		}
+		if r, _, err := a.Run(t.Context(), w); err != nil || r.Text != "no rule allows it" {
+			t.Errorf("where nobody is there: %+v %v", r, err)
+		}
+	})
+}
+
 func TestAnAnswerThatCannotBeKeptIsNoAnswer(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

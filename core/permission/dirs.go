@@ -109,8 +109,8 @@ func (s Set) CheckDir(dir core.WorkspaceDir, at Place) error {
 	if s.deniesDir(dir, at, false) {
 		return core.E(core.Forbidden, "a rule of permission forbids to open the folder %s", brief(path))
 	}
-	if path == "/" {
-		return core.E(core.Forbidden, "/ is the whole machine; name a folder in it")
+	if why := ofTheSystem(path); why != "" {
+		return core.E(core.Forbidden, "%s %s", brief(path), why)
 	}
 	for _, root := range []string{at.Root, at.real(at.Root)} {
 		if _, inside := under(root, path); inside && root != "" {
@@ -136,6 +136,36 @@ func (s Set) CheckDir(dir core.WorkspaceDir, at Place) error {
 		return nil
 	}
 	return standing(path, at)
+}
+
+// ofTheSystem says why a folder of the system is nobody's to open; empty: it is none.
+func ofTheSystem(path string) string {
+	if path == "/" {
+		return "is the whole machine; name a folder in it"
+	}
+	top, below, _ := strings.Cut(strings.TrimPrefix(filepath.ToSlash(path), "/"), "/")
+	switch top {
+	case "proc", "sys", "dev":
+		if strings.HasPrefix(below, "shm/") { // memory, where people keep files as well
+			return ""
+		}
+		return "is made by the kernel and shows the machine itself, its processes and devices; a line has one of its own"
+	case "etc":
+		return "is the configuration of the system, with what its programs obey; copy what the agent needs into its folder"
+	case "boot":
+		return "is what the machine starts from; no agent needs it"
+	case "run":
+		if !strings.HasPrefix(below, "media/") { // disks that were plugged in
+			return "is where running programs keep their sockets; no agent needs it"
+		}
+	case "private": // where macOS has some of them
+		return ofTheSystem("/" + below)
+	case "bin", "sbin", "lib", "lib32", "lib64", "usr", "var", "tmp", "home", "System", "Library", "Users":
+		if below == "" {
+			return "is more than a folder to work in; name the one in it that the agent needs"
+		}
+	}
+	return ""
 }
 
 // standing says what is wrong with what stands at the path of a folder.
@@ -226,6 +256,9 @@ func (p *part) whyShut(at Place) string {
 	why, dir := p.path+" is outside of the open folder", at.folderOf(p.path)
 	if d, ok := at.dir(p.path); ok {
 		why, dir = d.Path+" is open for reading only", d.Path
+	}
+	if no := ofTheSystem(dir); no != "" {
+		return why + "; no folder is opened for it, for " + dir + " " + no
 	}
 	if p.does == DoesWrite {
 		dir += " --write"

@@ -181,7 +181,8 @@ func TestWhatIsOfferedForGoodAllowsTheCall(t *testing.T) {
 	}{
 		"a file in a folder": {writing("/home/ann/project/src/a*b/c.go"), []string{`write(./src/a\*b/**)`}},
 		"a file of the root": {writing("/home/ann/project/go.mod"), []string{"write(./go.mod)"}},
-		"a file elsewhere":   {reading("/etc/hosts"), []string{"add_dir(/etc)"}},
+		"a file elsewhere":   {reading("/srv/data/hosts"), []string{"add_dir(/srv/data)"}},
+		"a system's file":    {reading("/etc/hosts"), nil},
 		"commands": {running("npm run build && go test ./... | tee out"), []string{
 			"shell(npm run build)", "shell(go test *)", "shell(tee out)",
 		}},

@@ -54,6 +54,7 @@ type Rule struct {
 	path     pathPattern
 	text     segment // a host, a server's tool, or the value of an argument
 	argument string  // whose value is meant
+	value    segment // of a setting of git: what it is set to; nil: whatever it is
 	writable bool    // of a folder: to change it
 	port     uint16
 }
@@ -72,7 +73,9 @@ func Parse(effect Effect, text string, source Source) (Rule, error) {
 		return wrong("it is longer than %d characters, or has characters that can't be shown", maxRule)
 	}
 	name, rest, brackets := strings.Cut(strings.TrimSpace(text), "(")
-	r.name, r.bare = name, true
+	if r.name, r.bare = name, true; name == editing {
+		r.name = string(DoesWrite)
+	}
 	if name != "*" && !core.LegalToolName(name) {
 		return wrong("%q can't be the name of a tool", name)
 	}
@@ -84,6 +87,9 @@ func Parse(effect Effect, text string, source Source) (Rule, error) {
 	}
 	if opensPort(name) && (effect == Ask || effect == Allow && !brackets) {
 		return wrong("it allows or denies to open a port, as in %s(5432)", name)
+	}
+	if name == configuring && effect == Allow && !brackets {
+		return wrong("it allows settings of git by their names, as in %s(alias.*) or %s(core.pager=less)", name, name)
 	}
 	if !brackets {
 		return r, nil
@@ -107,8 +113,10 @@ func (r *Rule) read(pattern string) (err error) {
 	switch r.name {
 	case string(DoesShell):
 		r.words, err = shellline.ParsePattern(pattern)
-	case string(DoesRead), string(DoesWrite), "edit", "list", "glob", "grep":
+	case string(DoesRead), string(DoesWrite):
 		r.path, err = parsePath(pattern)
+	case "list", "glob", "grep": // of one tool only: what is closed to it, the others would read
+		err = notAKind(r.name, pattern)
 	case string(DoesFetch):
 		r.text, err = parseHost(pattern)
 	case uncaging:
@@ -117,6 +125,8 @@ func (r *Rule) read(pattern string) (err error) {
 		err = r.readPort(pattern)
 	case openingDir:
 		err = r.readDir(pattern)
+	case configuring:
+		err = r.readSetting(pattern)
 	case string(DoesMCP):
 		if !strings.Contains(pattern, "/") && pattern != "*" {
 			pattern += "/*"
@@ -124,11 +134,11 @@ func (r *Rule) read(pattern string) (err error) {
 		r.text, err = parseSegment(pattern)
 	default:
 		argument, value, ok := strings.Cut(pattern, "=")
-		if r.bare = pattern == "*"; r.bare {
+		if r.bare = pattern == "*"; r.bare && meant(r.name) == "" {
 			return nil
 		}
 		if !ok || argument == "" {
-			return core.E(core.Invalid, "in brackets stands an argument and its value, as in %s(stage=test*)", r.name)
+			return notAKind(r.name, pattern)
 		}
 		r.argument = argument
 		r.text, err = parseSegment(value)

@@ -31,6 +31,14 @@ func TestAWrongRuleIsNamedWithWhatIsWrong(t *testing.T) {
 		"fetch(a.org:80)":         "without scheme",
 		"deploy(x)":               "an argument and its value",
 		"deploy(=x)":              "an argument and its value",
+		"grep(src/**)":            "did you mean read(src/**)?",
+		"glob(*)":                 "did you mean read(*)?",
+		"Edit(src/**)":            "did you mean write(src/**)?",
+		"wirte(src/**)":           "did you mean write(src/**)?",
+		"reads(a)":                "did you mean read(a)?",
+		"Bash(git push *)":        "did you mean shell(git push *)?",
+		"Bash(*)":                 "did you mean shell(*)?",
+		"WebFetch(a.org)":         "did you mean fetch(a.org)?",
 		"write(\x1b[31m)":         "can't be shown",
 		"write(\xff)":             "can't be shown",
 		strings.Repeat("x", 2000): "longer than",
@@ -44,6 +52,35 @@ func TestAWrongRuleIsNamedWithWhatIsWrong(t *testing.T) {
 	}
 	if _, err := Parse("maybe", "read", FromUser); err == nil {
 		t.Error("an unknown effect is a rule")
+	}
+}
+
+// TestEditIsAnotherWordForWrite holds a rule to all that changes files: a tool that edits is not the only one.
+func TestEditIsAnotherWordForWrite(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"edit(src/**)", "edit"} {
+		denied := rulesOf(t, FromUser, List{Deny: []string{text}})
+		for name, c := range map[string]Call{
+			"edit":  {Tool: "edit", Does: DoesWrite, Paths: []string{"/home/ann/project/src/a.go"}},
+			"write": writing("/home/ann/project/src/a.go"),
+			"shell": running("echo x > src/a.go"),
+			"sed":   running("sed -i s/a/b/ src/a.go"),
+		} {
+			if v := denied.Judge(c, in(core.ModeEdits)); v.Effect != Deny && !(text == "edit" && name == "sed") {
+				t.Errorf("deny %s: %s may: %+v", text, name, v)
+			}
+		}
+		if v := denied.Judge(reading("/home/ann/project/src/a.go"), in(core.ModeAsk)); v.Effect != Allow {
+			t.Errorf("deny %s: reading: %+v", text, v)
+		}
+		closed := denied.Paths(running("make"), in(core.ModeEdits)).Of(project.Root).Folder("src")
+		if closed.Self().Write != core.PathClosed {
+			t.Errorf("deny %s: a line may change src: %+v", text, closed.Self())
+		}
+		allowed := rulesOf(t, FromUser, List{Allow: []string{text}})
+		if v := allowed.Judge(writing("/home/ann/project/src/a.go"), in(core.ModeAsk)); v.Effect != Allow {
+			t.Errorf("allow %s: writing: %+v", text, v)
+		}
 	}
 }
 

@@ -45,9 +45,9 @@ type QuestionList struct {
 	Questions []Question `json:"questions"`
 }
 
-// Question is what a shell line asks a person while it waits: whether it may reach a host, or whether it gets what the sandbox kept
-// from it; Opens says which. Its answer is taken until a time; then the line goes on without. It is gone when it was answered,
-// wherever that was.
+// Question is what a shell line asks a person while it waits: whether it may reach a host, whether it gets what the sandbox kept from it
+// (Opens says which), or whether settings of git that it leaves behind are written. Its answer is taken until a time; then the line
+// goes on without. It is gone when it was answered, wherever that was.
 type Question struct {
 	ID             string `json:"id"`
 	JobID          string `json:"job_id"`
@@ -66,6 +66,8 @@ type Question struct {
 	AskedAt Time     `json:"asked_at"`
 	Until   Time     `json:"until"`
 
+	Settings []QuestionSetting `json:"settings,omitempty"` // all are written, or none; in place of a host
+
 	Opens string   `json:"opens,omitempty"` // what the sandbox kept from it: folder, port, local_port (Port is its number) or uncaged
 	Path  string   `json:"path,omitempty"`  // of the folder
 	Write bool     `json:"write,omitempty"` // it is to be changed as well
@@ -79,6 +81,15 @@ const (
 	OpensLocalPort = "local_port"
 	OpensUncaged   = "uncaged"
 )
+
+// QuestionSetting is a setting of the project's git configuration.
+type QuestionSetting struct {
+	File   string   `json:"file"`
+	Name   string   `json:"name"`
+	Values []string `json:"values"` // what it is to hold; none: it goes
+	Was    []string `json:"was"`    // what it holds now
+	May    string   `json:"may"`    // what git may do because of it, to follow the name
+}
 
 // AnswerQuestion is the body of POST /loci/v1/questions/{question_id}. Allow is no, once, session or folder. The first answer counts.
 type AnswerQuestion struct {

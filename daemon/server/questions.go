@@ -37,6 +37,11 @@ func wireQuestion(q *jobs.Question) api.Question {
 	if o := q.Open; o != nil {
 		out.Opens, out.Path, out.Write, out.Port, out.Rules = string(o.Kind), o.Dir.Path, o.Dir.Writable, int(o.Port), o.Rules
 	}
+	for _, s := range q.Settings {
+		out.Settings = append(out.Settings, api.QuestionSetting{
+			File: s.File, Name: s.Name, Values: append([]string{}, s.Values...), Was: append([]string{}, s.Was...), May: s.May,
+		})
+	}
 	if q.Lasting {
 		out.Scopes = append(out.Scopes, api.ScopeSession, api.ScopeFolder)
 	}

@@ -86,15 +86,20 @@ func (p *place) settings(changed []core.JobSetting) string {
 			written = append(written, name+" = "+short(s.Values))
 		default:
 			refused = append(refused, name+" ("+plaintext.Of(s.Why)+")")
-			helps = append(helps, p.command(s))
+			if !p.denied[s.Name] {
+				helps = append(helps, p.command(s))
+			}
 		}
 	}
 	if len(written) > 0 {
 		text += "\n(Written to the project's git configuration: " + strings.Join(written, "; ") + ".)"
 	}
 	if len(refused) > 0 {
-		text += "\n(Not written to the project's git configuration: " + strings.Join(refused, "; ") + ". What helps, and only " +
-			"the person can do it, if they want it: " + strings.Join(helps, "; ") + ")"
+		text += "\n(Not written to the project's git configuration: " + strings.Join(refused, "; ") + "."
+		if len(helps) > 0 {
+			text += " What helps, and only the person can do it, if they want it: " + strings.Join(helps, "; ")
+		}
+		text += ")"
 	}
 	if n := len(changed) - most; n > 0 {
 		text += fmt.Sprintf("\n(And %d more settings were changed; look at them with git config --list --local.)", n)

@@ -92,6 +92,21 @@ func TestAnEarlierLinesFileIsClosedToTheNext(t *testing.T) {
 	p.says(p.line("cat k.p*"), "Permission denied", "Closed by rules of permission, to read: .env, d/k.pem.", "asks the person")
 }
 
+// TestADeniedNameThatAppearsLaterIsClosedFromTheNextLineOn makes files that rules deny while a line runs.
+func TestADeniedNameThatAppearsLaterIsClosedFromTheNextLineOn(t *testing.T) {
+	t.Parallel()
+	p := closed(t, permission.List{Deny: []string{"read(*.hush)", "write(kept/**)"}})
+	p.says(p.line("mkdir -p a kept; echo "+secret+" >a/new.hush; echo one >kept/file"), "Exit code 0.")
+	p.env.Workspace.Dir = ""
+	if got := p.line("cat a/new.hush; cat a/n*; cp a/new.hush b; cat b"); strings.Contains(got, secret) {
+		t.Errorf("it reads what is denied: %q", got)
+	}
+	p.line("echo two >kept/file; rm -rf kept; mv kept away")
+	if text, err := os.ReadFile(filepath.Join(p.dir, "kept/file")); err != nil || string(text) != "one\n" {
+		t.Errorf("it changes what is denied: %q %v", text, err)
+	}
+}
+
 func TestALineReadsWhatItNamesOnceItMayRun(t *testing.T) {
 	t.Parallel()
 	p := closed(t, permission.List{Allow: []string{"read(deep/er/key.pem)"}, Ask: []string{"read(secrets/**)"}})

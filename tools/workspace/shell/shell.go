@@ -130,7 +130,9 @@ func (s *Shell) line(
 				continue
 			}
 		}
+		tells := p.settle(ctx, &result, env, l)
 		answer := p.answer(result, out, env.Workspace.Hosts)
+		answer.Tells = tells
 		if lost != "" {
 			answer.Text += "\n(" + lost + ")"
 		}
@@ -229,14 +231,15 @@ type place struct {
 	local       []uint16            // likewise: ports of this machine
 	uncaged     bool
 	cache       *os.Root
-	end         string // a file of the cache folder in which bash notes where the line ended
-	git         string // another one: git's configuration of the account
+	end         string          // a file of the cache folder in which bash notes where the line ended
+	git         string          // another one: git's configuration of the account
+	denied      map[string]bool // settings of git to which the person said no
 }
 
 // open finds out what a line gets to see.
 func (s *Shell) open(ctx context.Context, w core.WorkspaceEnv) (*place, error) {
 	mark := strings.ToLower(rand.Text())
-	p := &place{named: w.Path, end: ".loci-end-" + mark, git: ".loci-git-" + mark}
+	p := &place{named: w.Path, end: ".loci-end-" + mark, git: ".loci-git-" + mark, denied: map[string]bool{}}
 	var err error
 	if p.real, err = filepath.EvalSymlinks(w.Path); err != nil {
 		return nil, core.E(core.NotFound, "the folder %s can't be opened: %w", w.Path, err)
