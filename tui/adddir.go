@@ -27,7 +27,7 @@ func (p dirPanel) run(arg string) tea.Cmd {
 		return nil
 	}
 	if path == "" && (writable || always) {
-		p.ui.flash = "which folder? /add-dir ../library --write"
+		p.ui.flash = "which folder? /add-dir ../library --write; --always keeps it for this folder"
 		return nil
 	}
 	if path == "" {
@@ -44,7 +44,11 @@ func (p dirPanel) run(arg string) tea.Cmd {
 		if writable {
 			may = "read and change"
 		}
-		p.ui.flash = "from the next message on agents can " + may + " " + transcript.OneLine(path) + "; /add-dir takes it back"
+		lasts := "in this session (--always: in later ones as well)"
+		if always {
+			lasts = "here, in later sessions as well"
+		}
+		p.ui.notice("from the next message on agents can " + may + " " + transcript.OneLine(path) + " " + lasts + " · /add-dir takes it back")
 		return nil
 	})
 }
@@ -86,7 +90,7 @@ func (p dirPanel) list() tea.Cmd {
 			l.Entries = append(l.Entries, panel.Entry{Title: may + transcript.OneLine(transcript.Reveal(path)), Note: r.Source})
 		}
 		if len(rules) == 0 {
-			l.Entries = append(l.Entries, panel.Entry{Title: "no other", Note: "/add-dir FOLDER opens one, with --write to change it"})
+			l.Entries = append(l.Entries, panel.Entry{Title: "no other", Note: "/add-dir FOLDER opens one (--write to change it, --always to keep)"})
 		}
 		p.ui.push(l, func(a panel.Action) tea.Cmd {
 			if i := a.Index - 1; a.Kind == panel.Choose && i >= 0 && i < len(rules) {

@@ -27,9 +27,15 @@ func TestAFolderIsOpenedListedAndClosedInTheChat(t *testing.T) {
 	r.say("/add-dir")
 	r.until("the list", func() bool { return strings.Contains(r.view(), "/add-dir FOLDER opens one") })
 	r.key(tea.Key{Code: tea.KeyEscape})
-	r.say("/add-dir ../the library --write")
-	r.until("the answer", func() bool { return strings.Contains(r.m.ui.flash, "read and change") })
+	r.say(`/add-dir "../the library" --write`)
+	r.until("the answer", func() bool {
+		said := strings.Join(strings.Fields(r.said()), " ")
+		return strings.Contains(said, "read and change") && strings.Contains(said, "in this session (--always:")
+	})
 	r.say("/add-dir --always " + base)
+	r.until("the second answer", func() bool {
+		return strings.Contains(strings.Join(strings.Fields(r.said()), " "), "here, in later sessions as well")
+	})
 	r.until("the second", func() bool { return len(f.kept()) == 2 })
 	want := []api.PermissionRule{
 		{Effect: "allow", Rule: "add_dir(" + filepath.Join(base, "the library") + ":rw)", Session: true},
@@ -59,7 +65,8 @@ func TestWhatFollowsAddDirIsTakenApart(t *testing.T) {
 	}{
 		"": {}, "../a": {path: "../a"}, "a b/c --write": {"a b/c", true, false}, "--always --write a": {"a", true, true},
 		"a:rw": {"a", true, false}, "a --always --write": {"a", true, true}, "--write": {"", true, false}, "my--write": {path: "my--write"},
-		"--writeable": {path: "--writeable"},
+		"--writeable": {path: "--writeable"}, `"a b" --write`: {"a b", true, false}, `'a b:rw'`: {"a b", true, false},
+		`"~/a b":rw`: {"~/a b", true, false}, `"a`: {path: `"a`},
 	} {
 		path, writable, always := wantedDir(arg)
 		if path != want.path || writable != want.writable || always != want.always {

@@ -122,4 +122,14 @@ func DirOf(r PermissionRule) (path string, writable, ok bool) {
 }
 
 // WantedDir reads how a person names a folder to open: its path, and :rw behind it for one to change.
-func WantedDir(text string) (path string, writable bool) { return strings.CutSuffix(text, dirWritable) }
+// A path in quotes is what stands between them, with the mark on either side of the last one.
+func WantedDir(text string) (path string, writable bool) {
+	path, writable = strings.CutSuffix(text, dirWritable)
+	for _, quote := range []string{`"`, "'"} {
+		if inner, ok := strings.CutPrefix(path, quote); ok && strings.HasSuffix(inner, quote) {
+			inner, marked := strings.CutSuffix(strings.TrimSuffix(inner, quote), dirWritable)
+			return inner, writable || marked
+		}
+	}
+	return path, writable
+}
