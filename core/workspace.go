@@ -103,6 +103,8 @@ const MaxFileChanges = 1000
 type ContentStore interface {
 	// Keep keeps a content; a lasting one is on disk when it returns.
 	Keep(ctx context.Context, content []byte, lasting bool) error
+	// Sync returns when all that was kept until now is on disk.
+	Sync(ctx context.Context) error
 	// Content returns a content; not_found where it is not kept, or not any more.
 	Content(ctx context.Context, hash string) ([]byte, error)
 }

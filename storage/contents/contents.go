@@ -1,8 +1,8 @@
 // Package contents keeps what files held before agents changed them, and what agents read of them, beside the facts: one
 // file for each content, named by its hash.
 //
-// Promises: what is kept lasting is on disk when Keep returns; a damaged content is never returned; all contents together
-// stay under a bound, and what was used longest ago goes first.
+// Promises: what is kept lasting is on disk when Keep returns, and all else when Sync does; a damaged content is never returned;
+// all contents together stay under a bound, and what was used longest ago goes first.
 package contents
 
 import (
@@ -37,8 +37,11 @@ type Config struct {
 // Store is a folder of contents. It is safe for concurrent use.
 type Store struct {
 	cfg   Config
-	mu    sync.Mutex // guards total
+	mu    sync.Mutex // guards what follows
 	total int64      // of what is kept; -1: not counted yet
+	loose []string   // files that may not be on disk yet, one more than mostLoose at most
+
+	syncing sync.Mutex // held while loose files are brought to disk
 }
 
 var _ core.ContentStore = (*Store)(nil)
@@ -99,8 +102,55 @@ func (s *Store) keep(hash string, content []byte, lasting bool) error {
 	if s.total >= 0 {
 		s.total += int64(len(content))
 	}
+	if !lasting && len(s.loose) <= mostLoose {
+		s.loose = append(s.loose, path)
+	}
 	if lasting {
 		return errors.Join(syncFile(filepath.Dir(path)), syncFile(s.cfg.Dir))
+	}
+	return nil
+}
+
+// mostLoose is how many files are brought to disk one by one; of more, the whole file system is at once.
+const mostLoose = 64
+
+// Sync implements core.ContentStore.
+func (s *Store) Sync(context.Context) error {
+	s.syncing.Lock()
+	defer s.syncing.Unlock()
+	s.mu.Lock()
+	loose := s.loose
+	s.loose = nil
+	s.mu.Unlock()
+	err := s.sync(loose)
+	if err == nil {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.loose = append(loose, s.loose...)
+	s.loose = s.loose[:min(len(s.loose), mostLoose+1)]
+	return core.E(core.Internal, "bring what files held to disk: %w", err)
+}
+
+func (s *Store) sync(loose []string) error {
+	if len(loose) > mostLoose {
+		return syncAll(s.cfg.Dir)
+	}
+	dirs := map[string]bool{}
+	for _, path := range loose {
+		if err := syncFile(path); err != nil && !errors.Is(err, fs.ErrNotExist) { // it may have made room
+			return err
+		}
+		dirs[filepath.Dir(path)] = true
+	}
+	if len(dirs) > 0 {
+		dirs[s.cfg.Dir] = true
+	}
+	for dir := range dirs {
+		if err := syncFile(dir); err != nil {
+			return err
+		}
 	}
 	return nil
 }

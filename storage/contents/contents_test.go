@@ -2,6 +2,7 @@ package contents
 
 import (
 	"bytes"
+	"fmt"
 	"log/slog"
 	"os"
 	"strings"
@@ -50,6 +51,35 @@ func TestAContentIsFoundByItsHashAndADamagedOneIsNot(t *testing.T) {
 	}
 	if _, err := s.Content(t.Context(), hash); err != nil {
 		t.Errorf("kept again over a damaged one: %v", err)
+	}
+}
+
+// TestAllThatWasKeptIsBroughtToDisk syncs few, many and what went meanwhile.
+func TestAllThatWasKeptIsBroughtToDisk(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{0, 1, mostLoose, 3 * mostLoose} {
+		s := newStore(t, 0)
+		for i := range n {
+			if err := s.Keep(t.Context(), fmt.Append(nil, i), false); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if n > 0 {
+			_ = os.Remove(s.path(core.ContentHash([]byte("0")))) // it made room
+		}
+		if err := s.Sync(t.Context()); err != nil || len(s.loose) > 0 {
+			t.Errorf("%d: %v, %d are left", n, err, len(s.loose))
+		}
+		if n == 0 {
+			continue
+		}
+		if err := s.Keep(t.Context(), []byte("more"), false); err != nil {
+			t.Fatal(err)
+		}
+		_ = os.RemoveAll(s.cfg.Dir)
+		if err := s.Sync(t.Context()); err == nil || len(s.loose) != 1 {
+			t.Errorf("%d: a folder that is gone is synced: %v, %d are left", n, err, len(s.loose))
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -48,6 +49,25 @@ func (p *place) recover(w *Watcher) []Recovered {
 		p.Fatal(err)
 	}
 	return found
+}
+
+// TestWhatALineCouldChangeIsOnDiskBeforeItBegins lets the disk fail, as a machine that stops does.
+func TestWhatALineCouldChangeIsOnDiskBeforeItBegins(t *testing.T) {
+	t.Parallel()
+	p, dir := newPlace(t), t.TempDir()
+	p.write("a.txt", "one")
+	p.unsynced = errors.New("the disk is full")
+	told := NewWatcher(dir).Watch(t.Context(), p.env, nil, nowhere)(t.Context())
+	left, err := os.ReadDir(dir)
+	if !strings.Contains(told, "the disk is full") || len(left) > 0 || err != nil {
+		t.Errorf("a line begins although nothing is on disk: %q, %v, %v", told, left, err)
+	}
+	p.unsynced = nil
+	after := NewWatcher(dir).Watch(t.Context(), p.env, nil, nowhere)
+	if left, _ = os.ReadDir(dir); len(left) != 2 || p.synced == 0 {
+		t.Errorf("%d contents are on disk, and in the journal %v", p.synced, left)
+	}
+	after(t.Context())
 }
 
 func TestWhatCutOffLinesDidAtRandomIsTakenBackToTheTreeAsItWas(t *testing.T) {

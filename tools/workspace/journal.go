@@ -6,10 +6,12 @@ import (
 	"encoding/gob"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"io"
 	"maps"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -33,7 +35,7 @@ const (
 )
 
 // journal keeps what was seen of workspaces before the lines that run there, so that what they changed is known although the
-// daemon was killed meanwhile. It is not synced: it outlives the daemon, not the machine. A zero journal keeps nothing.
+// daemon was killed meanwhile, or the machine stopped: what it says is on disk before the line begins. A zero journal keeps nothing.
 type journal struct{ dir string }
 
 // seenTree is a tree in a file.
@@ -79,6 +81,9 @@ func (j journal) keep(m *ground) error {
 	}
 	err := j.replace(j.base(m.path)+treeFile, func(w io.Writer) error { return gob.NewEncoder(w).Encode(out) })
 	if err == nil {
+		err = j.sync()
+	}
+	if err == nil {
 		m.kept = &keptTree{m.tree, m.recorded}
 	}
 	return err
@@ -96,7 +101,19 @@ func (t *tree) is(other *tree) bool {
 		slices.Equal(slices.Sorted(slices.Values(t.veils)), slices.Sorted(slices.Values(other.veils)))
 }
 
-// replace writes a file whole or not at all.
+// sync brings the names of files to disk.
+func (j journal) sync() error {
+	dir, err := os.Open(j.dir)
+	if err != nil {
+		return err
+	}
+	if err = dir.Sync(); runtime.GOOS == "windows" { // where folders are not synced
+		err = nil
+	}
+	return errors.Join(err, dir.Close())
+}
+
+// replace writes a file whole or not at all, and to disk.
 func (j journal) replace(path string, write func(io.Writer) error) error {
 	if err := os.MkdirAll(j.dir, 0o700); err != nil {
 		return err
@@ -109,6 +126,9 @@ func (j journal) replace(path string, write func(io.Writer) error) error {
 	w := bufio.NewWriterSize(file, 1<<20)
 	if err = write(w); err == nil {
 		err = w.Flush()
+	}
+	if err == nil {
+		err = file.Sync()
 	}
 	if cerr := file.Close(); err == nil {
 		err = cerr
@@ -131,6 +151,9 @@ func (j journal) begin(s *snapshot) (end func(), err error) {
 	sum := sha256.Sum256([]byte(s.env.Step + "\x00" + core.StepID(s.env.Call)))
 	path := j.base(s.env.Workspace.Path) + "-" + hex.EncodeToString(sum[:12]) + markFile
 	if err := j.replace(path, func(w io.Writer) error { return json.NewEncoder(w).Encode(mark) }); err != nil {
+		return nil, err
+	}
+	if err := j.sync(); err != nil {
 		return nil, err
 	}
 	stop, stopped := make(chan struct{}), make(chan struct{})

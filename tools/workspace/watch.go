@@ -127,7 +127,13 @@ func (s *snapshot) before(ctx context.Context) error {
 		}
 		return err
 	}
-	if err = s.journal.keep(m); err == nil {
+	if s.journal.dir != "" { // what files held, then which they are, then who runs: none is worth anything without the one before
+		err = s.env.Workspace.Contents.Sync(ctx)
+	}
+	if err == nil {
+		err = s.journal.keep(m)
+	}
+	if err == nil {
 		s.end, err = s.journal.begin(s)
 	}
 	if err != nil {

@@ -25,6 +25,8 @@ type place struct {
 	reads    map[string]core.FileRead
 	contents map[string][]byte
 	changes  []core.FileChange
+	synced   int // contents there were when they were last brought to disk
+	unsynced error
 
 	source func() string // what lines have reached
 }
@@ -47,6 +49,13 @@ func (p *place) Keep(_ context.Context, content []byte, _ bool) error {
 	defer p.mu.Unlock()
 	p.contents[core.ContentHash(content)] = slices.Clone(content)
 	return nil
+}
+
+func (p *place) Sync(context.Context) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.synced = len(p.contents)
+	return p.unsynced
 }
 
 func (p *place) Content(_ context.Context, hash string) ([]byte, error) {
