@@ -198,3 +198,42 @@ func TestSourcesAreKnownAfterAPauseInWhichTheWindowWasSummarised(t *testing.T) {
 		t.Errorf("it came after %q", got)
 	}
 }
+
+// TestRulesCountAfterWhatWasCalledLeftTheWindowAndTheDaemonRestarted calls a tool as often as a rule allows, loses the calls from the
+// window and the daemon from the memory, and calls once more.
+func TestRulesCountAfterWhatWasCalledLeftTheWindowAndTheDaemonRestarted(t *testing.T) {
+	t.Parallel()
+	never := make(chan struct{})
+	h := open(t, func(n int, req core.ChatRequest) turn {
+		switch {
+		case n == 0:
+			return probing("the first one")
+		case n < 8:
+			return probing("inside")
+		case n == 8:
+			return turn{deltas: []core.Delta{{Text: "half"}}, gate: never}
+		case n == 9:
+			if strings.Contains(fmt.Sprint(req.Messages), "the first one") {
+				t.Error("the first call is still in the window, so that this tests nothing")
+			}
+			return probing("once more")
+		}
+		return say("done")
+	}, withStranger)
+	h.model.infos["openai/gpt-test"] = core.ModelInfo{ContextWindow: 4000, Tools: true}
+	req := h.request(h.agent(func(a *core.Agent) {
+		a.ToolRules = []core.ToolRule{{Type: core.RuleMaxCount, Tool: "probe", MaxCount: 8}}
+	}, "probe"), "go")
+	req.Background = true
+	run, err := h.engine.Submit(t.Context(), req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.waitFor(run.ID, isSaid)
+	h.restart()
+	r, events := h.follow(run.ID)
+	refused := errorReturns(events)
+	if r.Status != core.RunCompleted || len(refused) != 1 || !strings.Contains(refused[0], "Cannot call probe") {
+		t.Errorf("the run is %s %+v, refused: %q", r.Status, r.Error, refused)
+	}
+}
