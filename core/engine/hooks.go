@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -41,9 +42,12 @@ func (w *window) hookCall(call core.HookCall) core.HookCall {
 	return call
 }
 
-// tellHooks says which hooks failed, and what they say to the person. Beside runs there is only the log.
+// tellHooks says which hooks failed, and what they say to the person. Of one fault, such as a file that can't be read, every event
+// of a run hears: it is told once. Beside runs there is only the log.
 func (w *window) tellHooks(ctx context.Context, v core.HookVerdict) {
-	for _, text := range append(v.Faults, v.Notices...) {
+	faults := slices.DeleteFunc(slices.Clone(v.Faults), func(text string) bool { return slices.Contains(w.faults, text) })
+	w.faults = append(w.faults, faults...)
+	for _, text := range append(faults, v.Notices...) {
 		w.emit(core.Event{Body: core.Notice{Kind: NoticeHook, Text: text}})
 		if w.run.ID == "" {
 			w.cfg.Logger.WarnContext(ctx, "a hook failed, or has something to say", logAny("text", text))

@@ -106,7 +106,8 @@ func TestAHookThatAllowsNothingLeavesTheQuestionAndAnAnsweredCallIsNotAskedAgain
 
 func TestAHookThatFailsIsTold(t *testing.T) {
 	t.Parallel()
-	w := &watch{before: func(core.HookCall) core.HookVerdict { return core.HookVerdict{Faults: []string{"the hook x failed"}} }}
+	failed := func(core.HookCall) core.HookVerdict { return core.HookVerdict{Faults: []string{"the hook x failed"}} }
+	w := &watch{before: failed, at: failed} // of a file that can't be read every event hears
 	d := watched(t, w, list("."))
 	req := d.request(d.agent, "go")
 	req.Client = core.Client{Kind: core.ClientChat, Workspace: d.dir}

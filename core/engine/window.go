@@ -39,6 +39,7 @@ type window struct {
 	counted int                  // tokens of the window as the provider counted them, while it is made smaller because of that; else 0
 	ratio   float64              // true tokens to estimated ones, as the provider last reported
 	used    int                  // tokens of the last step, its answer too, as the provider reported; 0: it did not
+	faults  []string             // of hooks, that the person was told of
 
 	// The turn's, as they are now.
 	run    *core.Run
