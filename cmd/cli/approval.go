@@ -56,8 +56,11 @@ func (a *app) approvalsList() *cobra.Command {
 			}
 			for _, w := range waiting {
 				for _, call := range w.Calls {
-					t.add(w.RequestID, w.AgentName, local(w.RequestedAt.Time), transcript.Reveal(call.Name),
-						clip(transcript.Reveal(call.Arguments), listedArguments))
+					text := transcript.Reveal(call.Arguments)
+					if ask, ok := transcript.AskOf(call.Name, call.Arguments); ok && !call.Client {
+						text = ask.Question
+					}
+					t.add(w.RequestID, w.AgentName, local(w.RequestedAt.Time), transcript.Reveal(call.Name), clip(text, listedArguments))
 				}
 			}
 			return a.list(t, "nothing waits for an approval")
@@ -99,6 +102,10 @@ func (a *app) printRequest(w api.WaitingRequest) error {
 	var b strings.Builder
 	for _, call := range w.Calls {
 		fmt.Fprintf(&b, "\n%s  %s\n", oneLine(transcript.Reveal(call.Name)), oneLine(call.ToolCallID))
+		if ask, ok := transcript.AskOf(call.Name, call.Arguments); ok && !call.Client {
+			b.WriteString(askText(ask, w.RequestID))
+			continue
+		}
 		for _, arg := range transcript.Arguments(call.Arguments) {
 			b.WriteString(argumentText(arg))
 		}
@@ -112,6 +119,28 @@ func (a *app) printRequest(w api.WaitingRequest) error {
 	}
 	_, err := io.WriteString(a.out, b.String())
 	return err
+}
+
+// askText is what an agent asks the person, with its options as the chat numbers them, and how it is answered.
+func askText(ask transcript.Ask, request string) string {
+	var b strings.Builder
+	b.WriteString("  " + strings.ReplaceAll(ask.Question, "\n", "\n  ") + "\n")
+	for i, o := range ask.Options {
+		fmt.Fprintf(&b, "    %d %s", i+1, o.Label)
+		if o.Description != "" {
+			b.WriteString(" · " + o.Description)
+		}
+		b.WriteByte('\n')
+	}
+	how := "in your own words"
+	switch {
+	case ask.Multiple:
+		how = "with one or several of these, or in your own words"
+	case len(ask.Options) > 0:
+		how = "with one of these, or in your own words"
+	}
+	fmt.Fprintf(&b, "  (answer %s: loci approvals deny %s --reason TEXT)\n", how, request)
+	return b.String()
 }
 
 // argumentText is an argument with a value of several lines below its name, deeper than any name.

@@ -164,6 +164,34 @@ mail  call-2
 	}
 }
 
+func TestAQuestionOfTheAgentIsShownWithItsOptionsAndHowToAnswer(t *testing.T) {
+	t.Parallel()
+	w := askedRequest()
+	w.Calls = w.Calls[:1]
+	w.Calls[0].Name = "ask"
+	w.Calls[0].Arguments = `{"question":"Which colour?","options":[{"label":"Blue","description":"as the sky"},{"label":"Re\u001bd"}]}`
+	d := &asker{waiting: []api.WaitingRequest{w}}
+	_, out, _ := d.typed(t, "", "approvals")
+	if !strings.Contains(out, "Which colour?") || strings.Contains(out, "{") {
+		t.Errorf("the list: %s", out)
+	}
+	_, out, _ = d.typed(t, "", "approvals", "show", "message-1")
+	want := `
+ask  call-1
+  Which colour?
+    1 Blue · as the sky
+    2 Re\u001bd
+  (answer with one of these, or in your own words: loci approvals deny message-1 --reason TEXT)
+`
+	if !strings.HasSuffix(out, want) {
+		t.Errorf("%s", diff.Diff(want, out))
+	}
+	d.waiting[0].Calls[0].Arguments = `{"question":"Which colour?","more":1}` // nothing of it may stay unseen
+	if _, out, _ = d.typed(t, "", "approvals", "show", "message-1"); !strings.Contains(out, "more: 1") {
+		t.Errorf("a call with more in it:\n%s", out)
+	}
+}
+
 func TestAnAnswerSaysWhatItAnswersAndPrintsHowItGoesOn(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {

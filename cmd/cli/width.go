@@ -210,7 +210,7 @@ func (l layout) write(b *strings.Builder, row []string) {
 	for i, cell := range row {
 		last := i == len(row)-1
 		switch {
-		case i > 0 && l.folds[i] && (cell != "" || !last):
+		case i > 0 && l.folds[i] && !l.nothing(row, i):
 			b.WriteString("\n" + strings.Repeat(" ", foldedBy))
 			at = foldedBy
 		case cell == "":
@@ -233,6 +233,19 @@ func (l layout) write(b *strings.Builder, row []string) {
 		pad = l.widths[i] - cellWidth(cell) + gutter
 	}
 	b.WriteByte('\n')
+}
+
+// nothing reports whether the cells from one that is folded to the next hold nothing, so that they need no row.
+func (l layout) nothing(row []string, from int) bool {
+	for i, cell := range row[from:] {
+		if i > 0 && l.folds[from+i] {
+			return true
+		}
+		if cell != "" {
+			return false
+		}
+	}
+	return true
 }
 
 // shrink makes the widest free texts narrower until all columns fit, if they can.

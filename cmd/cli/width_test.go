@@ -73,6 +73,18 @@ ID  A  TEXT
 1      b
 1   a
 `},
+		{"nor a row for what would be folded", 40, [][]string{
+			{"VERSION", "WHEN", "BY", "BRINGS BACK", "TEXT"}, {"1", "2026-11-23 02:08", "a person", "", "tea"},
+			{"2", "2026-11-23 02:09", "", "1", ""},
+		}, `
+VERSION  WHEN              BY
+    BRINGS BACK
+    TEXT
+1        2026-11-23 02:08  a person
+    tea
+2        2026-11-23 02:09
+    1
+`},
 		{"wide characters count twice", 50, [][]string{{"ID", "WHEN", "TEXT"}, {"a", "b", strings.Repeat("漢", 40)}}, `
 ID  WHEN  TEXT
 a   b     ` + strings.Repeat("漢", 19) + `…
