@@ -54,8 +54,14 @@ func commands() []command {
 			run: func(m *Model, _ string) tea.Cmd { return m.timeline.openFork() },
 		},
 		{
-			name: "undo", help: "take back the last change of memory or files, or rewind", idle: true,
-			run: func(m *Model, _ string) tea.Cmd { return m.timeline.undo() },
+			name: "undo", args: "[source]", idle: true,
+			help: "take back the last change or rewind, or what came after a source",
+			run: func(m *Model, arg string) tea.Cmd {
+				if arg != "" {
+					return m.timeline.undoSource(arg)
+				}
+				return m.timeline.undo()
+			},
 		},
 		{
 			name: "redo", help: "redo what was undone", idle: true,

@@ -231,7 +231,7 @@ func (f *fake) Block(_ context.Context, _, label string) (api.Block, string, err
 		return api.Block{}, "", &client.Error{Status: 404, Kind: api.KindNotFound, Message: "agent-1 has no block " + label}
 	}
 	return api.Block{
-		Label: &label, Value: f.blocks[label], Limit: 5000, ReadOnly: label == "persona",
+		ID: "block-" + label, Label: &label, Value: f.blocks[label], Limit: 5000, ReadOnly: label == "persona",
 	}, fmt.Sprint("v", f.versions[label]), nil
 }
 

@@ -29,6 +29,8 @@ type fakeTimeline struct {
 	then        []api.BlockVersion      // what a rewind would restore, unless the times of the edits say it
 	files       api.RewindOfFiles       // what would become of files
 	slow        chan struct{}           // rewinds wait until it is closed; nil: they don't
+	bySource    []api.SourceUndone      // what came after example.com
+	sourced     []api.UndoSource
 
 	fits     int // characters in a message; 0: no limit
 	fitErr   error

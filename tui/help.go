@@ -51,12 +51,44 @@ func helpText(th theme.Theme, width int) string {
 		rows = append(rows, [2]string{k.keys, k.help})
 	}
 	section("Keys", rows)
-	rows = nil
-	for _, k := range answerKeys() {
-		rows = append(rows, [2]string{k.keys, k.help})
+	for _, asked := range waitingKeys() {
+		rows = nil
+		for _, k := range asked.keys {
+			rows = append(rows, [2]string{k.keys, k.help})
+		}
+		section("Keys while "+asked.while, rows)
 	}
-	section("Keys while a tool call waits for you", rows)
 	b.WriteString(wrapTo("Everything said stands in the terminal's own scrollback: scroll, select and search as always. "+
 		"What the agent knows about you is in /memory.", width))
 	return b.String()
+}
+
+// keysWhile are the keys of one kind of question.
+type keysWhile struct {
+	while string
+	keys  []answerKey
+}
+
+// waitingKeys are the keys of all that can wait for the person.
+func waitingKeys() []keysWhile {
+	return []keysWhile{
+		{"a tool call waits for you", answerKeys()},
+		{"the agent asks you something", []answerKey{
+			{keys: "1–9, ↑ ↓", help: "choose an answer"},
+			{keys: "space, at the one that is marked", help: "choose it too, where several may be; so does its digit"},
+			{keys: "enter", help: "answer with what is chosen, or with what you typed"},
+			{keys: "any letter", help: "begin an answer in your own words"},
+			{keys: "esc", help: "give no answer; the agent goes on without"},
+		}},
+		{"a shell line waits for a host", []answerKey{
+			{keys: "y, then enter", help: "allow it to this line; works when all of it was shown and no key was pressed for a moment"},
+			{keys: "s or a, then enter", help: "allow it for this session, or always in this folder"},
+			{keys: "n", help: "don't allow it"},
+		}},
+		{"what the folder brings waits for your trust", []answerKey{
+			{keys: "y, then enter", help: "trust all that is listed, as it is; works when its end was shown"},
+			{keys: "n", help: "not now"},
+			{keys: "v", help: "read it; y and n work there as well"},
+		}},
+	}
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
 
 	"loci/tui/prompt"
 	"loci/tui/theme"
@@ -25,8 +26,10 @@ func TestThePageOfTheChatHasItsKeysAndCommands(t *testing.T) {
 	for _, k := range bindings() {
 		want = append(want, fmt.Sprintf("| %s | %s |", k.keys, k.help))
 	}
-	for _, k := range answerKeys() {
-		want = append(want, fmt.Sprintf("| %s | %s |", k.keys, k.help))
+	for _, asked := range waitingKeys() {
+		for _, k := range asked.keys {
+			want = append(want, fmt.Sprintf("| %s | %s |", k.keys, k.help))
+		}
 	}
 	for _, c := range commands() {
 		name := strings.TrimSpace("/" + c.name + " " + c.args)
@@ -34,6 +37,10 @@ func TestThePageOfTheChatHasItsKeysAndCommands(t *testing.T) {
 			name += ", /" + c.alias
 		}
 		want = append(want, fmt.Sprintf("| `%s` | %s |", name, c.help))
+	}
+	if text := ansi.Strip(helpText(theme.New(theme.None), 80)); !strings.Contains(text, "Keys while the agent asks you something") ||
+		!strings.Contains(text, "Keys while what the folder brings waits for your trust") {
+		t.Errorf("help lacks the keys of questions:\n%s", text)
 	}
 	rows := 0
 	for line := range strings.SplitSeq(string(page), "\n") {

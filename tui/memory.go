@@ -23,6 +23,8 @@ type memoryBackend interface {
 	// replaces only that version.
 	Block(ctx context.Context, agent, label string) (api.Block, string, error)
 	UpdateBlock(ctx context.Context, agent, label, value, etag string) error
+	// Versions returns the versions of a block, newest first.
+	Versions(ctx context.Context, block string) ([]api.BlockVersion, error)
 }
 
 // memoryPanel is /memory.
@@ -37,11 +39,23 @@ func (p memoryPanel) open(label string) tea.Cmd {
 	if label != "" {
 		return p.edit(agent, label)
 	}
-	list := func(ctx context.Context) ([]api.Block, error) { return p.backend.Blocks(ctx, agent) }
-	return load(p.ui, list, func(blocks []api.Block) tea.Cmd {
+	type remembered struct {
+		blocks  []api.Block
+		sources map[string]string
+	}
+	list := func(ctx context.Context) (remembered, error) {
+		blocks, err := p.backend.Blocks(ctx, agent)
+		return remembered{blocks, p.sourcesOf(ctx, blocks)}, err
+	}
+	return load(p.ui, list, func(found remembered) tea.Cmd {
+		blocks := found.blocks
 		l := &panel.List{Theme: p.ui.theme, Title: "What " + p.conv.name() + " remembers", Empty: "nothing: it has no memory blocks"}
 		for _, b := range blocks {
-			l.Entries = append(l.Entries, panel.Entry{Title: api.Val(b.Label), Note: cmp.Or(transcript.OneLine(b.Value), "empty")})
+			note := cmp.Or(transcript.OneLine(b.Value), "empty")
+			if source := found.sources[b.ID]; source != "" {
+				note = "after " + shownSource(source) + dot + note
+			}
+			l.Entries = append(l.Entries, panel.Entry{Title: api.Val(b.Label), Note: note})
 		}
 		p.ui.push(l, func(a panel.Action) tea.Cmd { return p.edit(agent, api.Val(blocks[a.Index].Label)) })
 		return nil
@@ -50,8 +64,9 @@ func (p memoryPanel) open(label string) tea.Cmd {
 
 // taggedBlock is a block with the tag of the version read.
 type taggedBlock struct {
-	block api.Block
-	etag  string
+	block  api.Block
+	etag   string
+	source string // the newest version came after it; empty: after none
 }
 
 func (p memoryPanel) read(agent, label string) func(context.Context) (taggedBlock, error) {
@@ -61,7 +76,11 @@ func (p memoryPanel) read(agent, label string) func(context.Context) (taggedBloc
 		if client.KindOf(err) == api.KindNotFound {
 			err = p.missing(ctx, agent, name, label, err)
 		}
-		return taggedBlock{b, etag}, err
+		v := taggedBlock{block: b, etag: etag}
+		if err == nil {
+			v.source = p.sourcesOf(ctx, []api.Block{b})[b.ID]
+		}
+		return v, err
 	}
 }
 
@@ -92,6 +111,9 @@ func (p memoryPanel) edit(agent, label string) tea.Cmd {
 		}
 		e := panel.NewEdit(p.ui.theme, label, v.block.Value, false)
 		e.Note, e.Limit = transcript.OneLine(api.Val(v.block.Description)), v.block.Limit
+		if v.source != "" {
+			e.Note = "came after reading " + shownSource(v.source) + dot + "/undo with that takes it back"
+		}
 		etag := v.etag
 		p.ui.push(e, func(a panel.Action) tea.Cmd {
 			return func() tea.Msg {

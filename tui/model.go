@@ -214,7 +214,7 @@ func (m *Model) onConnected(msg connectedMsg) tea.Cmd {
 	m.link.met(s.Status)
 	cmds := []tea.Cmd{
 		m.conv.loadAgent(), m.conv.loadContext(), m.link.watch(), m.question.look(nil), m.hosts.look(),
-		m.trust.look, m.lookForWritten, m.timeline.look(),
+		m.trust.look(), m.lookForWritten, m.timeline.look(),
 	}
 	if s.PendingRun != "" {
 		m.conv.foreign = append(m.conv.foreign, s.PendingRun)

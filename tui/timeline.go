@@ -23,6 +23,7 @@ type timelineBackend interface {
 	messageReader
 	blockHistory
 	passageHistory
+	sourceUndo
 
 	// Said returns what the person said in the current state of a conversation,
 	// newest first.

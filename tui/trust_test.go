@@ -154,12 +154,82 @@ func TestNotNowTakesTheQuestionAwayAndKeepsNothing(t *testing.T) {
 	r := waitsForTrust(t, 80, 24, ".loci/hooks.json")
 	r.typ("n")
 	r.letTrustSettle()
-	const said = "asked about when the chat opens again: .loci/hooks.json · /trust"
+	const said = "asked about when it changes or the chat opens again: .loci/hooks.json · /trust"
 	if got := r.trusted(); len(got) > 0 || !strings.Contains(r.said(), said) {
 		t.Errorf("%v\n%s", got, r.said())
 	}
 	if strings.Contains(r.view(), "before you trust it") {
 		t.Errorf("it still stands:\n%s", r.view())
+	}
+}
+
+// becomes changes what stands in the folder, as an agent or a git pull does.
+func (f *fake) becomes(path, hash string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for i := range f.brought.Items {
+		if it := &f.brought.Items[i]; it.Path == path {
+			it.Hash, it.State = strings.Repeat(hash, 64), api.TrustChanged
+		}
+	}
+}
+
+// TestWhatChangesWhileTheChatIsOpenIsAskedAboutThere changes what is trusted in every way in which the chat hears of it.
+func TestWhatChangesWhileTheChatIsOpenIsAskedAboutThere(t *testing.T) {
+	t.Parallel()
+	for name, after := range map[string]func(r *robot){
+		"the agent has worked":       func(r *robot) { r.say("hello"); r.idle() },
+		"a line of the person's ran": func(r *robot) { r.say("!true"); r.until("its end", func() bool { return r.m.own.running == nil }) },
+		"the person comes back":      func(r *robot) { r.feed(tea.FocusMsg{}) },
+	} {
+		f := newFake()
+		brings(f, "AGENTS.md", ".loci/hooks.json")
+		for i := range f.brought.Items[:2] {
+			f.brought.Items[i].State = api.TrustGiven
+		}
+		r := newRobot(t, f, 80, 24).connect()
+		if r.m.trust.stands() {
+			t.Fatalf("%s: what is trusted is asked about:\n%s", name, r.view())
+		}
+		f.becomes("AGENTS.md", "b")
+		after(r)
+		r.until(name+", and a question", func() bool { return r.m.trust.stands() })
+		if v := r.view(); !strings.Contains(v, "AGENTS.md · hooks, changed") || strings.Contains(v, "hooks.json") {
+			t.Errorf("%s: it is not about that item alone:\n%s", name, v)
+		}
+		r.calm()
+		r.typ("y")
+		r.enter()
+		r.until("the decision", func() bool { return len(r.trusted()) == 1 && r.trusted()[0] == "AGENTS.md bb true" })
+	}
+}
+
+func TestWhatWasPutOffIsAskedAboutOnlyOnceItChanges(t *testing.T) {
+	t.Parallel()
+	r := waitsForTrust(t, 80, 24, ".loci/hooks.json")
+	r.typ("n")
+	r.letTrustSettle()
+	r.feed(tea.FocusMsg{})
+	r.say("hello")
+	r.idle()
+	if r.m.trust.stands() {
+		t.Errorf("it is asked again:\n%s", r.view())
+	}
+	r.f.becomes(".loci/hooks.json", "c")
+	r.feed(tea.FocusMsg{})
+	r.until("the question", func() bool { return r.m.trust.stands() })
+}
+
+// TestALookThatIsOvertakenByAnAnswerAsksNothing lets the folder be looked at while the person answers.
+func TestALookThatIsOvertakenByAnAnswerAsksNothing(t *testing.T) {
+	t.Parallel()
+	r := waitsForTrust(t, 80, 24, ".loci/hooks.json")
+	late := r.m.trust.look()()
+	r.typ("n")
+	r.letTrustSettle()
+	r.feed(late)
+	if len(r.m.trust.items) > 0 {
+		t.Errorf("asked again: %+v", r.m.trust.items)
 	}
 }
 

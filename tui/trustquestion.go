@@ -16,8 +16,8 @@ import (
 	"loci/tui/transcript"
 )
 
-// trustQuestion is what the folder brings that doesn't count before a person trusts it, asked about when the chat opens. It
-// waits for the other questions and for the run, and nothing waits for it.
+// trustQuestion is what the folder brings that doesn't count before a person trusts it, asked about when the chat opens and
+// when it changes. It waits for the other questions and for the run, and nothing waits for it.
 type trustQuestion struct {
 	ui      *display
 	prompt  *prompt.Prompt
@@ -26,6 +26,10 @@ type trustQuestion struct {
 	free    func() bool // whether nothing else has the keys
 
 	items  []api.FolderItem
+	later  map[string]string // what the person put off in this chat: hashes, by path
+	looks  int               // only what the newest one found counts
+	looked time.Time         // when that was
+	took   time.Duration
 	typing bool      // keys are the prompt's; tab gives them back
 	quiet  bool      // no key was pressed for a moment before this one
 	last   time.Time // when a key was pressed
@@ -42,22 +46,38 @@ type heldTrust struct{ key string }
 // trustSettledMsg says that a moment passed since a key was held.
 type trustSettledMsg struct{ held *heldTrust }
 
-// look reads, when the chat opens, what waits for trust.
-func (q *trustQuestion) look() tea.Msg {
-	found, err := q.backend.Brought(q.ui.ctx)
-	if err != nil {
-		return nil // /trust says why
-	}
-	return loadedMsg{func() tea.Cmd {
-		q.items = nil
-		for _, it := range found.Items {
-			if it.Waits() {
-				q.items = append(q.items, it)
-			}
-		}
-		q.typing = !q.prompt.Empty()
+// lookShare is how much of the time is spent on looking through the folder, at most: a twentieth.
+const lookShare = 20
+
+// look reads what waits for trust: when the chat opens, and whenever it may have changed, by what the agent did or by the person.
+// What changed counts for nothing until then, whoever looks.
+func (q *trustQuestion) look() tea.Cmd {
+	began := q.now()
+	if began.Sub(q.looked) < lookShare*q.took {
 		return nil
-	}}
+	}
+	q.looks++
+	newest := q.looks
+	return func() tea.Msg {
+		found, err := q.backend.Brought(q.ui.ctx)
+		return loadedMsg{func() tea.Cmd {
+			q.looked, q.took = q.now(), q.now().Sub(began)
+			if err == nil && newest == q.looks { // else /trust says why, or the person has answered meanwhile
+				q.found(found.Items)
+			}
+			return nil
+		}}
+	}
+}
+
+// found asks about what waits, but for what the person put off, as it was then.
+func (q *trustQuestion) found(items []api.FolderItem) {
+	items = slices.DeleteFunc(items, func(it api.FolderItem) bool { return !it.Waits() || q.later[it.Path] == it.Hash })
+	if q.open() || slices.Equal(items, q.items) {
+		return
+	}
+	q.items, q.typing = items, !q.prompt.Empty()
+	q.since, q.seen, q.sure, q.held = time.Time{}, false, false, nil
 }
 
 // stands reports whether it is being asked.
@@ -210,7 +230,13 @@ func (q *trustQuestion) settled(msg trustSettledMsg) tea.Cmd {
 	if msg.held.key == "v" {
 		return q.read()
 	}
-	q.drop("not trusted now, and asked about when the chat opens again: " + q.names() + " · /trust")
+	for _, it := range q.items {
+		if q.later == nil {
+			q.later = map[string]string{}
+		}
+		q.later[it.Path] = it.Hash
+	}
+	q.drop("not trusted now, and asked about when it changes or the chat opens again: " + q.names() + " · /trust")
 	return nil
 }
 
@@ -221,6 +247,7 @@ func (q *trustQuestion) drop(why string) {
 	if q.whole != nil {
 		q.ui.remove(q.whole)
 	}
+	q.looks++
 	q.items, q.whole, q.sure, q.held, q.since = nil, nil, false, nil, time.Time{}
 	if why != "" {
 		q.ui.notice(why)
@@ -230,6 +257,7 @@ func (q *trustQuestion) drop(why string) {
 // decided notes that the person has decided about an item elsewhere in the chat.
 func (q *trustQuestion) decided(path string) {
 	q.items = slices.DeleteFunc(q.items, func(it api.FolderItem) bool { return it.Path == path })
+	q.looks++
 	q.since, q.seen = time.Time{}, false
 }
 
@@ -250,20 +278,23 @@ func (q *trustQuestion) names() string {
 // trust says that what was listed counts, as it was then.
 func (q *trustQuestion) trust() tea.Cmd {
 	items := q.items
-	decide := func(ctx context.Context) (int, error) {
-		for _, it := range items {
-			if err := q.backend.Decide(ctx, api.TrustDecision{Path: it.Path, Hash: it.Hash, Trusted: true}); err != nil {
-				return 0, err
-			}
-		}
-		return len(items), nil
-	}
 	names := q.names()
 	q.drop("")
-	return load(q.ui, decide, func(int) tea.Cmd {
-		q.ui.notice("trusted, as it is: " + names)
-		return nil
-	})
+	return func() tea.Msg {
+		var err error
+		for i := 0; i < len(items) && err == nil; i++ {
+			it := &items[i]
+			err = q.backend.Decide(q.ui.ctx, api.TrustDecision{Path: it.Path, Hash: it.Hash, Trusted: true})
+		}
+		return loadedMsg{func() tea.Cmd {
+			if err != nil {
+				q.ui.flash = explain(err)
+				return q.look() // it may have changed since it was listed
+			}
+			q.ui.notice("trusted, as it is: " + names)
+			return nil
+		}}
+	}
 }
 
 // read shows what waits with its texts.

@@ -329,7 +329,7 @@ func (m *Model) finishTurn(t *turn) tea.Cmd {
 		m.outbox.undelivered(m.conv.thread, t)
 	}
 	m.outbox.held = stopped || !delivered || t.problem != ""
-	return tea.Batch(m.conv.loadAgent(), m.conv.loadContext(), look, m.goOn())
+	return tea.Batch(m.conv.loadAgent(), m.conv.loadContext(), look, m.trust.look(), m.goOn())
 }
 
 // goOn shows the next run of another terminal, or sends what is queued.

@@ -282,7 +282,7 @@ func (tl *timeline) turnBlock(c undoTarget, redo bool) tea.Cmd {
 		if redo {
 			what, how = "done again: the change of ", "/undo takes it back"
 		}
-		text := what + label + " by " + author(c.edit, agent) + ", " + when(c.edit.CreatedAt.Time, tl.now())
+		text := what + label + " by " + author(c.edit, agent) + ", " + when(c.edit.CreatedAt.Time, tl.now()) + afterSource(c.edit.Source)
 		if d := shortDiff(diff); d != "" {
 			text += ": " + d
 		}

@@ -45,7 +45,7 @@ func (tl *timeline) turnPassage(c api.LastPassageChange, redo bool) tea.Cmd {
 		if redo {
 			what, how = "done again: ", "/undo takes it back"
 		}
-		when := when(edit.CreatedAt.Time, tl.now())
+		when := when(edit.CreatedAt.Time, tl.now()) + afterSource(edit.Source)
 		tl.ui.notice(what + tl.conv.name() + " " + passageChange(c) + " in the archive, " + when + " · " + how)
 		return nil
 	})

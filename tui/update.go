@@ -78,7 +78,7 @@ func (m *Model) handleRest(msg tea.Msg) tea.Cmd {
 		return m.own.ticked(msg)
 	case ownDoneMsg:
 		m.own.ended(msg)
-		return m.goOn()
+		return tea.Batch(m.trust.look(), m.goOn())
 	case trustSettledMsg:
 		return m.trust.settled(msg)
 	case hostSettledMsg:
@@ -111,6 +111,7 @@ func (m *Model) handleRest(msg tea.Msg) tea.Cmd {
 		}
 	case tea.FocusMsg:
 		m.caller.looks(true)
+		return m.trust.look() // the person may come from where they changed something
 	case tea.BlurMsg:
 		m.caller.looks(false)
 		m.hosts.ring()

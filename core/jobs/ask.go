@@ -181,7 +181,7 @@ func (r *Registry) join(e *entry, as Question) (*question, bool) {
 		q.waiting++
 		return q, true
 	}
-	if host && e.asked >= MaxQuestions || e.job.Ended() {
+	if as.Settings == nil && e.asked >= MaxQuestions || e.job.Ended() {
 		return nil, false
 	}
 	now := time.Now() // as its timers have it
