@@ -46,8 +46,8 @@ func TestACheckKnowsTheToolAndTheArgumentsThatRulesName(t *testing.T) {
 		return as[api.PermissionVerdict](f.socket("POST", api.PathCheckPermissions, in, "")).Effect
 	}
 	for want, in := range map[string]api.CheckPermission{
-		"allow": {Does: "write", Tool: "edit", Subject: "go.mod", Allow: []string{"edit(go.mod)"}},
-		"ask":   {Does: "write", Tool: "write", Subject: "go.mod", Allow: []string{"edit(go.mod)"}},
+		"allow": {Does: "write", Tool: "patch", Subject: "go.mod", Allow: []string{"patch"}},
+		"ask":   {Does: "write", Tool: "write", Subject: "go.mod", Allow: []string{"patch"}},
 	} {
 		if got := check(in); got != want {
 			t.Errorf("%+v: %s", in, got)
