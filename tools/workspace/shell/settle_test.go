@@ -23,6 +23,10 @@ type here struct{}
 func (here) Attends(core.Client) bool                                { return true }
 func (here) Allowed(core.Client, string) bool                        { return false }
 func (here) Keep(core.Client, core.Client, string, jobs.Scope) error { return nil }
+func (here) Opens(core.Client, core.Opening) bool                    { return false }
+func (here) KeepOpen(core.Client, core.Client, core.Opening, jobs.Scope) error {
+	return nil
+}
 
 // attended is a project with a repository, where somebody can be asked.
 func attended(t *testing.T, rules ...string) *place {
