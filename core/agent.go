@@ -37,7 +37,8 @@ type Agent struct {
 	Description string
 	System      string // the text before compilation
 	Model       Handle
-	ModelAuto   bool // the model was not named: the first run that reaches a real one adopts it, and says so
+	Fallback    Handle // the model that answers where its own refuses or can't be reached; empty: none
+	ModelAuto   bool   // the model was not named: the first run that reaches a real one adopts it, and says so
 	Settings    ModelSettings
 	Embedding   Handle // empty: the built-in one
 	Tools       []ToolID

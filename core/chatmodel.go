@@ -34,6 +34,7 @@ type ChatRequest struct {
 	Info     ModelInfo // what is known about the model; filled in by whoever resolved the handle
 	Prefix   string    // hash of what native items are bound to
 	CacheKey string    // the same for every request of a conversation
+	Hurried  bool      // somebody else will be asked if this fails: don't wait and ask again
 }
 
 // Family is the name by which it is known what the model takes.

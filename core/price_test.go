@@ -21,7 +21,7 @@ func TestAmountsAreReadAndWrittenAsPeopleDo(t *testing.T) {
 
 func TestWhatACallCostsFollowsFromWhatItUsed(t *testing.T) {
 	t.Parallel()
-	p := Price{Input: 3 * Dollar / 1_000_000, Output: 15 * Dollar / 1_000_000, CacheRead: 3 * Dollar / 10_000_000, CacheWrite: 3.75 * 1_000_000}
+	p := Price{Input: 3_000_000, Output: 15_000_000, CacheRead: 300_000, CacheWrite: 3_750_000}
 	n := func(n int) *int { return &n }
 	for name, c := range map[string]struct {
 		u    Usage

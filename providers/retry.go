@@ -97,6 +97,7 @@ func (a *chatModel) stream(ctx context.Context, s *server, req core.ChatRequest,
 			}
 		}
 		next := plan(ctx, err, w.attempt, begun, time.Since(w.start))
+		next.again = next.again && !req.Hurried
 		if next.again {
 			a.log(ctx, w.attempt, next.wait, err)
 			if !w.say(core.NoticeRetry, next.worth, next.words) {

@@ -449,3 +449,15 @@ func TestLeavingTheSequenceFreesThePlace(t *testing.T) {
 		t.Errorf("%d places taken", n)
 	}
 }
+
+func TestAHurriedRequestIsNotAskedAgain(t *testing.T) {
+	t.Parallel()
+	m := &model{fails: []error{(wire.Who{Provider: "vendor"}).Status(503, nil, []byte(`{"error":{"message":"The model is overloaded."}}`))}}
+	var failed error
+	for _, err := range behind(m, 1).Stream(t.Context(), core.ChatRequest{Hurried: true}) {
+		failed = err
+	}
+	if core.KindOf(failed) != core.Unavailable || m.asked.Load() != 1 {
+		t.Errorf("asked %d times, and %v", m.asked.Load(), failed)
+	}
+}

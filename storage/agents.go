@@ -34,6 +34,7 @@ type agentData struct {
 	Description string             `json:"description,omitempty"`
 	System      string             `json:"system,omitempty"`
 	ModelAuto   bool               `json:"model_auto,omitempty"`
+	Fallback    core.Handle        `json:"fallback,omitempty"`
 	Settings    core.ModelSettings `json:"settings,omitzero"`
 	Embedding   core.Handle        `json:"embedding,omitempty"`
 	Tools       []core.ToolID      `json:"tools,omitempty"`
@@ -52,6 +53,7 @@ func newAgentRow(a *core.Agent) (agentRow, error) {
 		Description: a.Description,
 		System:      a.System,
 		ModelAuto:   a.ModelAuto,
+		Fallback:    a.Fallback,
 		Settings:    a.Settings,
 		Embedding:   a.Embedding,
 		Tools:       a.Tools,
@@ -94,6 +96,7 @@ func (r *agentRow) agent() (core.Agent, error) {
 		System:         d.System,
 		Model:          r.Model,
 		ModelAuto:      d.ModelAuto,
+		Fallback:       d.Fallback,
 		Settings:       d.Settings,
 		Embedding:      d.Embedding,
 		Tools:          d.Tools,

@@ -26,6 +26,7 @@ func (a *app) agentsCommand() *cobra.Command {
 		a.agentsFork(),
 		a.agentsRewind(),
 		a.agentsRecall(),
+		a.agentsFallback(),
 		a.agentsRenew(),
 	)
 }

@@ -221,7 +221,8 @@ func (a *app) chat(ctx context.Context, f *chatFlags) error {
 	c := client.New(o)
 	defer c.Close()
 	return tui.Run(ctx, tui.Options{
-		Client: c, Who: f.who(api.ClientChat, l, nil), Open: *f.open(), Model: f.override(), Effort: f.effort, NoColor: noColor(l.Color), Theme: l.Theme,
+		Client: c, Who: f.who(api.ClientChat, l, nil), Open: *f.open(), Model: f.override(), Effort: f.effort,
+		NoColor: noColor(l.Color), Theme: l.Theme,
 		Editor: editor, Notify: l.Notify,
 		CopyFile: filepath.Join(p.State, "copied.txt"), Getenv: os.Getenv, Notes: notes, About: a.otherSettings, In: in, Out: out,
 	})

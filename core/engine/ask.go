@@ -25,6 +25,7 @@ func (t *turn) ask(ctx context.Context, state *rules.State) (*answer, error) {
 		return a, err
 	}
 	charge := core.Charge{Agent: t.run.Agent, Conversation: t.run.Conversation, Run: t.run.ID, Step: t.step.ID, For: core.ForStep}
+	req.Hurried = t.mayFallBack()
 	for d, err := range t.choice.Chat.Stream(core.WithCharge(ctx, charge), req) {
 		quiet.end()
 		if err == nil {

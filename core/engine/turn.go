@@ -173,6 +173,9 @@ func (t *turn) chooseModel(ctx context.Context) error {
 	}
 	choice, err := choose(ctx)
 	t.env = c.env
+	if err != nil && t.fallBack(ctx, err) {
+		return nil
+	}
 	if core.KindOf(err) == core.NotFound {
 		return noModelError{err}
 	}
@@ -191,15 +194,8 @@ func (t *turn) chooseModel(ctx context.Context) error {
 		choice.Notice = c.unlisted(ctx, choice.Handle) // its first run since somebody chose
 	}
 	if choice.Notice != "" {
-		t.emit(
-			core.Event{
-				Body: core.Notice{
-					Kind: "model",
-					Text: choice.Notice,
-					Data: map[string]any{"model": string(choice.Handle), "why": choice.Why},
-				},
-			},
-		)
+		told := map[string]any{"model": string(choice.Handle), "why": choice.Why}
+		t.emit(core.Event{Body: core.Notice{Kind: "model", Text: choice.Notice, Data: told}})
 	}
 	return nil
 }
@@ -349,6 +345,9 @@ func (t *turn) oneStep(ctx context.Context) *ending {
 	}
 	if err != nil && t.unread(ctx, a, err) {
 		t.takeBack(a, "The answer broke off; the model is asked again.")
+		a, err = t.ask(ctx, state)
+	}
+	if err != nil && t.fellBack(ctx, a, err) {
 		a, err = t.ask(ctx, state)
 	}
 	if err != nil {

@@ -187,7 +187,8 @@ func TestAnAgentsBudgetIsItsOwnAndTheHomesIsEverybodys(t *testing.T) {
 	h.budget(core.Budget{Agent: scout, Tokens: 3000})
 	_, err := h.ask(core.Charge{Agent: scout}, 10)
 	h.ok(err)
-	if _, err := h.ask(core.Charge{Agent: scout}, 900); core.KindOf(err) != core.NoCredit || !strings.Contains(core.HintOf(err), string(scout)) {
+	_, err = h.ask(core.Charge{Agent: scout}, 900)
+	if core.KindOf(err) != core.NoCredit || !strings.Contains(core.HintOf(err), string(scout)) {
 		t.Errorf("%v", err)
 	}
 	_, err = h.ask(core.Charge{Agent: "agent-other"}, 900)

@@ -156,6 +156,7 @@ func (s *Server) register(a huma.API) {
 	s.registerHealth(a)
 	s.registerHistory(a)
 	s.registerRecall(a)
+	s.registerFallback(a)
 	s.registerFit(a)
 	s.registerJobs(a)
 	s.registerQuestions(a)
