@@ -196,7 +196,8 @@ func (d *Daemon) toolbox(p *parts) *custom.Box {
 	engines := run.New(run.Config{Sandbox: p.sandbox, Start: javascript.Engine()})
 	p.runners = []*run.Runner{pythons, engines}
 	return custom.New(custom.Config{
-		BuiltIn: tools.NewOn(d.machine(p.sandbox, p.jobs), d.network()), Store: p.store, Python: pythons, JavaScript: engines,
+		BuiltIn: tools.NewOn(d.machine(p.sandbox, p.jobs), d.network()), Store: p.store, Sandbox: p.sandbox,
+		Python: pythons, JavaScript: engines,
 	})
 }
 

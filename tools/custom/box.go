@@ -20,13 +20,17 @@ import (
 type Config struct {
 	BuiltIn core.Toolbox
 	Store   core.Store
+	Sandbox core.Sandbox // nil: there is none, and nothing runs
 
-	Python     *run.Runner // nil: there is no sandbox
-	JavaScript *run.Runner // likewise
+	Python     *run.Runner // likewise
+	JavaScript *run.Runner
 }
 
 // Box is all tools there are, and the maker of those that people write. Safe for concurrent use.
-type Box struct{ cfg Config }
+type Box struct {
+	cfg  Config
+	code core.BoundTool
+}
 
 var (
 	_ core.Toolbox   = (*Box)(nil)
@@ -34,13 +38,20 @@ var (
 )
 
 // New returns a box.
-func New(cfg Config) *Box { return &Box{cfg} }
+func New(cfg Config) *Box {
+	b := &Box{cfg: cfg}
+	b.code = codeTool(&b.cfg)
+	return b
+}
 
 // Tools implements core.Toolbox.
 func (b *Box) Tools(ctx context.Context, ids []core.ToolID) ([]core.BoundTool, error) {
 	found, err := b.cfg.BuiltIn.Tools(ctx, ids)
 	if err != nil || len(found) == len(ids) {
 		return found, err
+	}
+	if slices.Contains(ids, b.code.Info.ID) {
+		found = append(found, b.code)
 	}
 	var others []core.ToolID
 	for _, id := range ids {
@@ -68,6 +79,9 @@ func (b *Box) Find(ctx context.Context, name string) (core.BoundTool, bool, erro
 	if found, ok, err := b.cfg.BuiltIn.Find(ctx, name); ok || err != nil {
 		return found, ok, err
 	}
+	if name == b.code.Info.Spec.Name {
+		return b.code, true, nil
+	}
 	t, ok, err := b.cfg.Store.Tools().Find(ctx, name)
 	if err != nil || !ok {
 		return core.BoundTool{}, false, err
@@ -85,6 +99,7 @@ func (b *Box) List(ctx context.Context) ([]core.BoundTool, error) {
 	if err != nil {
 		return nil, err
 	}
+	all = append(all, b.code)
 	for i := range written {
 		all = append(all, b.Bind(&written[i]))
 	}

@@ -15,6 +15,7 @@ import (
 	"loci/storage"
 	"loci/tools"
 	"loci/tools/custom"
+	"loci/tools/custom/javascript"
 	"loci/tools/custom/python"
 	"loci/tools/custom/run"
 )
@@ -22,6 +23,9 @@ import (
 // TestMain lets the tests' own program be launcher and first process of sandboxes, as the daemon's is.
 func TestMain(m *testing.M) {
 	if code, ours := stage.Main(os.Args); ours {
+		os.Exit(code)
+	}
+	if code, ours := javascript.Main(os.Args); ours {
 		os.Exit(code)
 	}
 	os.Exit(m.Run())
@@ -46,7 +50,7 @@ func open(t *testing.T) *bench {
 	t.Cleanup(cage.Close)
 	runner := run.New(run.Config{Sandbox: cage, Start: python.Interpreter(os.Getenv("PATH"))})
 	t.Cleanup(runner.Close)
-	b := &bench{T: t, store: store, box: custom.New(custom.Config{BuiltIn: tools.New(), Store: store, Python: runner})}
+	b := &bench{T: t, store: store, box: custom.New(custom.Config{BuiltIn: tools.New(), Store: store, Sandbox: cage, Python: runner})}
 	b.agent = core.Agent{ID: core.NewAgentID(), Name: "Ada", Type: core.AgentLettaV1, Model: "a/b", Timezone: "UTC"}
 	b.ok(store.Agents().Create(t.Context(), &b.agent))
 	return b

@@ -80,8 +80,9 @@ type Call struct {
 	Arguments  map[string]any
 	State      *State // of the agent, for a function that takes it
 	Env        []string
-	Hosts      core.HostRules // nil: it reaches none
-	Time       time.Duration  // 0: CallTime
+	Hosts      core.HostRules  // nil: it reaches none
+	Time       time.Duration   // 0: CallTime
+	Mounts     []core.JobMount // of a Program
 }
 
 // State is what a tool is told of its agent.
@@ -233,7 +234,7 @@ func (r *Runner) startLocked() (*worker, error) {
 	w.stop = stop
 	job := core.Job{
 		Profile: core.JobTool, Argv: argv, Mounts: mounts,
-		Env:     []string{"PATH=" + SystemPath, "HOME=" + core.SandboxHome, "LANG=C.UTF-8", "TZ=UTC"},
+		Env:     environment(),
 		Channel: w.serve, Network: &core.JobNetwork{Allows: w.allows},
 		Limits: core.JobLimits{Wall: idleTime + CallTime, Output: mostOutput},
 	}
