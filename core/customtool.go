@@ -30,6 +30,7 @@ type ToolLanguage string
 const (
 	LanguagePython     ToolLanguage = "python"
 	LanguageTypeScript ToolLanguage = "typescript"
+	LanguageProgram    ToolLanguage = "program" // a script that says itself what runs it
 )
 
 // Requirement is a package that the source of a tool needs.
@@ -44,6 +45,7 @@ type CustomTool struct {
 	Name        string
 	Description string
 	Language    ToolLanguage
+	File        string // in which it stands, absolute; empty: it is stored
 	Source      string
 	Parameters  json.RawMessage // what it takes, a JSON Schema of an object
 	ArgsSchema  json.RawMessage // what was given in place of the function's own parameters; empty: nothing
@@ -77,7 +79,7 @@ func (t *CustomTool) Validate() error {
 		return E(Invalid, "tool name %q: 1 to %d letters, digits, _ and - are possible", clipped(t.Name), MaxCustomToolName)
 	case t.Name == NoToolName:
 		return E(Invalid, "no tool can be named %s", t.Name)
-	case t.Language != LanguagePython && t.Language != LanguageTypeScript:
+	case t.Language != LanguagePython && t.Language != LanguageTypeScript && (t.Language != LanguageProgram || t.File == ""):
 		return E(Invalid, "source_type %q is not known; it can be %s or %s", clipped(string(t.Language)), LanguagePython, LanguageTypeScript)
 	case strings.TrimSpace(t.Source) == "":
 		return E(Invalid, "the tool %s has no source", t.Name)

@@ -197,7 +197,7 @@ func (d *Daemon) toolbox(p *parts) *custom.Box {
 	p.runners = []*run.Runner{pythons, engines}
 	return custom.New(custom.Config{
 		BuiltIn: tools.NewOn(d.machine(p.sandbox, p.jobs), d.network()), Store: p.store, Sandbox: p.sandbox,
-		Python: pythons, JavaScript: engines,
+		Folder: d.cfg.Paths.Tools(), Logger: d.logger, Python: pythons, JavaScript: engines,
 	})
 }
 

@@ -268,6 +268,18 @@ def peek(agent_state, text: str):
   });
   assert.equal(ran.message_type, 'tool_return_message');
   assert.equal(ran.tool_return, 'You rolled a 1');
+  const shout = await client.tools.create({
+    source_type: 'typescript',
+    source_code: 'export async function shout(text: string): Promise<string> { return text.toUpperCase() }',
+    json_schema: {
+      name: 'shout',
+      description: 'Shout a text.',
+      parameters: { type: 'object', properties: { text: { type: 'string' } }, required: ['text'] },
+    },
+  });
+  await client.agents.tools.attach(shout.id, { agent_id: player.id });
+  assert.equal((await client.agents.tools.run('shout', { agent_id: player.id, args: { text: 'hey' } })).func_return, 'HEY');
+  await client.tools.delete(shout.id);
   await client.tools.update(tool.id, { default_requires_approval: true, return_char_limit: 100 });
   assert.equal((await client.tools.retrieve(tool.id)).return_char_limit, 100);
   await client.tools.delete(tool.id);

@@ -183,12 +183,18 @@ func (t *Tools) own(ctx context.Context, id core.ToolID) error {
 		return core.E(core.Invalid, "%s is built in: it can't be changed or deleted", info.Spec.Name).
 			WithHint("detach it from agents that shouldn't have it")
 	}
+	if err == nil && info.Custom.File != "" {
+		return core.E(core.Invalid, "%s stands in the file %s", info.Spec.Name, info.Custom.File).WithHint("change or delete it there")
+	}
 	return err
 }
 
 // free refuses the name of a built-in tool.
 func (t *Tools) free(ctx context.Context, name string) error {
 	found, ok, err := t.cfg.Box.Find(ctx, name)
+	if err == nil && ok && found.Info.Kind == core.ToolCustom && found.Info.Custom.File != "" {
+		return core.E(core.Conflict, "the tool %s stands in the file %s already", name, found.Info.Custom.File)
+	}
 	if err == nil && ok && found.Info.Kind != core.ToolCustom {
 		return core.E(core.Invalid, "the tool %s is built in, and no other can have its name", name).WithHint("name the function otherwise")
 	}

@@ -47,6 +47,9 @@ func (p Paths) Key() string { return filepath.Join(filepath.Dir(p.Config), "secr
 // Commands is the folder with the person's own commands of the chat, beside the configuration.
 func (p Paths) Commands() string { return filepath.Join(filepath.Dir(p.Config), "commands") }
 
+// Tools is the folder with the person's own scripts that are tools, beside the configuration.
+func (p Paths) Tools() string { return filepath.Join(filepath.Dir(p.Config), "tools") }
+
 // SystemPermissions is the file in which whoever runs the machine writes rules that count for everybody; empty: there is
 // none on this system.
 func SystemPermissions() string {

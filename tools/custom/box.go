@@ -9,6 +9,7 @@ package custom
 
 import (
 	"context"
+	"log/slog"
 	"slices"
 	"strings"
 
@@ -21,6 +22,8 @@ type Config struct {
 	BuiltIn core.Toolbox
 	Store   core.Store
 	Sandbox core.Sandbox // nil: there is none, and nothing runs
+	Folder  string       // with scripts that are tools; empty: there is none
+	Logger  *slog.Logger // of what is wrong with those; nil: nobody is told
 
 	Python     *run.Runner // likewise
 	JavaScript *run.Runner
@@ -28,8 +31,9 @@ type Config struct {
 
 // Box is all tools there are, and the maker of those that people write. Safe for concurrent use.
 type Box struct {
-	cfg  Config
-	code core.BoundTool
+	cfg      Config
+	code     core.BoundTool
+	programs programs
 }
 
 var (
@@ -39,7 +43,7 @@ var (
 
 // New returns a box.
 func New(cfg Config) *Box {
-	b := &Box{cfg: cfg}
+	b := &Box{cfg: cfg, programs: programs{dir: cfg.Folder, logger: cfg.Logger}}
 	b.code = codeTool(&b.cfg)
 	return b
 }
@@ -63,6 +67,13 @@ func (b *Box) Tools(ctx context.Context, ids []core.ToolID) ([]core.BoundTool, e
 	if err != nil {
 		return nil, err
 	}
+	if len(written) < len(others) {
+		for _, t := range b.programs.find(ctx) {
+			if slices.Contains(others, t.ID) {
+				written = append(written, t)
+			}
+		}
+	}
 	for i := range written {
 		found = append(found, b.Bind(&written[i]))
 	}
@@ -83,8 +94,16 @@ func (b *Box) Find(ctx context.Context, name string) (core.BoundTool, bool, erro
 		return b.code, true, nil
 	}
 	t, ok, err := b.cfg.Store.Tools().Find(ctx, name)
-	if err != nil || !ok {
+	if err != nil {
 		return core.BoundTool{}, false, err
+	}
+	if !ok {
+		all := b.programs.find(ctx)
+		i := slices.IndexFunc(all, func(p core.CustomTool) bool { return p.Name == name })
+		if i < 0 {
+			return core.BoundTool{}, false, nil
+		}
+		t = all[i]
 	}
 	return b.Bind(&t), true, nil
 }
@@ -100,6 +119,12 @@ func (b *Box) List(ctx context.Context) ([]core.BoundTool, error) {
 		return nil, err
 	}
 	all = append(all, b.code)
+	for _, p := range b.programs.find(ctx) {
+		if named := func(t core.CustomTool) bool { return t.Name == p.Name }; !slices.ContainsFunc(written, named) &&
+			!slices.ContainsFunc(all, func(t core.BoundTool) bool { return t.Info.Spec.Name == p.Name }) {
+			written = append(written, p)
+		}
+	}
 	for i := range written {
 		all = append(all, b.Bind(&written[i]))
 	}

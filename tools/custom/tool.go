@@ -36,6 +36,9 @@ func (t *tool) Call(ctx context.Context, call core.ToolCall, env core.ToolEnv) (
 	if err != nil {
 		return t.failed("TypeError", err.Error()), nil
 	}
+	if t.of.Language == core.LanguageProgram {
+		return t.callProgram(ctx, args, env)
+	}
 	c := run.Call{
 		Tool: t.of.Name, Source: t.of.Source, Function: t.of.Name, Arguments: args, Env: t.variables(env), Hosts: env.Workspace.Hosts,
 	}

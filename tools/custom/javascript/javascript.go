@@ -17,9 +17,6 @@ import (
 // WorkerCommand is the hidden sub-command under which the program starts itself.
 const WorkerCommand = "js-worker"
 
-// inside is where the sandbox has this program.
-const inside = "/opt/loci"
-
 // Engine returns what starts a worker: this program itself.
 func Engine() run.Start {
 	return func() ([]string, []core.JobMount, error) {
@@ -30,7 +27,7 @@ func Engine() run.Start {
 		if err != nil {
 			return nil, nil, core.E(core.Unavailable, "this program can't start itself: %w", err).WithHint("loci daemon restart")
 		}
-		return []string{inside, WorkerCommand}, []core.JobMount{{Source: self, Target: inside}}, nil
+		return []string{self, WorkerCommand}, []core.JobMount{{Source: self}}, nil
 	}
 }
 

@@ -1,0 +1,84 @@
+package custom_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"loci/core"
+	"loci/sandbox"
+	"loci/tools"
+	"loci/tools/custom"
+)
+
+// scripts is a box with a folder of scripts.
+func scripts(t *testing.T, files map[string]string) (*bench, string) {
+	t.Helper()
+	b, dir := open(t), t.TempDir()
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cage := sandbox.New(sandbox.Config{Mode: sandbox.Off})
+	t.Cleanup(cage.Close)
+	b.box = custom.New(custom.Config{BuiltIn: tools.New(), Store: b.store, Sandbox: cage, Folder: dir})
+	return b, dir
+}
+
+const words = `#!/bin/sh
+# name: count_words
+# description: Count the words of a text.
+# parameters: {"type": "object",
+#   "properties": {"text": {"type": "string"}},
+#   "required": ["text"]}
+# Anything else is a comment.
+printf %s "$ARG_TEXT" | wc -w | tr -d ' '
+`
+
+func TestAScriptWithAHeaderIsATool(t *testing.T) {
+	t.Parallel()
+	b, dir := scripts(t, map[string]string{
+		"words.sh": words, "plain": "#!/bin/sh\n# description: Say hello.\ncat; echo hello\n",
+		"none.sh": "#!/bin/sh\necho no header\n", "half.sh": "#!/bin/sh\n# description: D.\n# parameters: {\n", "text.md": "# name: x\n",
+		"memory_insert": "#!/bin/sh\n# description: Not the built-in one.\n",
+	})
+	all, err := b.box.List(t.Context())
+	b.ok(err)
+	var names []string
+	for _, tool := range all {
+		if tool.Info.Custom != nil {
+			names = append(names, tool.Info.Spec.Name)
+		}
+	}
+	if got := strings.Join(names, " "); got != "count_words plain" {
+		t.Errorf("the tools are %s", got)
+	}
+	found, ok, err := b.box.Find(t.Context(), "count_words")
+	b.ok(err)
+	if !ok || found.Info.Spec.Description != "Count the words of a text." || !strings.Contains(string(found.Info.Spec.Parameters), `"required":["text"]`) {
+		t.Fatalf("%v %+v", ok, found.Info.Spec)
+	}
+	changed := strings.ReplaceAll(words, "Count the words", "Number the words")
+	b.ok(os.WriteFile(filepath.Join(dir, "words.sh"), []byte(changed), 0o700)) //nolint:gosec // G306: it is a program
+	again, err := b.box.Tools(t.Context(), []core.ToolID{found.Info.ID})
+	b.ok(err)
+	if len(again) != 1 || again[0].Info.Spec.Description != "Number the words of a text." {
+		t.Errorf("what was changed on disk does not count: %+v", again)
+	}
+	if r := b.call(again[0], `{"text": "one two three"}`); r.Text != "3" || r.IsError {
+		t.Errorf("%+v", r)
+	}
+	plain, _, err := b.box.Find(t.Context(), "plain")
+	b.ok(err)
+	if r := b.call(plain, `{"a": [1]}`); r.Text != "{\"a\":[1]}\nhello" {
+		t.Errorf("%+v", r)
+	}
+	b.ok(os.WriteFile(filepath.Join(dir, "plain"), []byte("#!/bin/sh\n# description: Fail.\necho why >&2; exit 4\n"), 0o700)) //nolint:gosec // G306: likewise
+	plain, _, err = b.box.Find(t.Context(), "plain")
+	b.ok(err)
+	if r := b.call(plain, `{}`); !r.IsError || !strings.Contains(r.Text, "Exit code 4. why") {
+		t.Errorf("%+v", r)
+	}
+}
