@@ -309,6 +309,9 @@ func (h *home) searchFresh() {
 		h.Fatalf("hits %+v", got)
 	}
 	equal(h, []string{"bicycles"}, got[0].Words)
+	h.ok(h.s.Messages().SetText(h.ctx, m.ID, "My umbrellas are green"))
+	equal(h, 0, len(h.match("bicycle", core.MessageFilter{Agent: a.ID})))
+	equal(h, []string{"My umbrellas are green"}, hits(h.match("umbrella", core.MessageFilter{Agent: a.ID})))
 	p := h.passage(ar.ID, "old words")
 	p.Text = "fresh words"
 	h.ok(h.s.Passages().Update(h.ctx, &p, core.Author{}))
