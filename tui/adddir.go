@@ -90,7 +90,8 @@ func (p dirPanel) list() tea.Cmd {
 			l.Entries = append(l.Entries, panel.Entry{Title: may + transcript.OneLine(transcript.Reveal(path)), Note: r.Source})
 		}
 		if len(rules) == 0 {
-			l.Entries = append(l.Entries, panel.Entry{Title: "no other", Note: "/add-dir FOLDER opens one (--write to change it, --always to keep)"})
+			const how = "/add-dir FOLDER opens one (--write to change it, --always to keep)"
+			l.Entries = append(l.Entries, panel.Entry{Title: "no other", Note: how})
 		}
 		p.ui.push(l, func(a panel.Action) tea.Cmd {
 			if i := a.Index - 1; a.Kind == panel.Choose && i >= 0 && i < len(rules) {

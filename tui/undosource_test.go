@@ -48,7 +48,8 @@ func TestWhatIsRememberedIsShownWithTheSourceThatItCameAfter(t *testing.T) {
 	r.key(esc())
 	r.say("/undo")
 	r.until("the source of what was undone", func() bool {
-		return strings.Contains(strings.Join(strings.Fields(r.said()), " "), `, after it read https://example.com/\u001b[2Ja, https://two.org:`)
+		const want = `, after it read https://example.com/\u001b[2Ja, https://two.org:`
+		return strings.Contains(strings.Join(strings.Fields(r.said()), " "), want)
 	})
 }
 

@@ -195,3 +195,30 @@ func TestAScriptThatSaysNoIsHeard(t *testing.T) {
 	}
 	p.end()
 }
+
+// TestAScriptIsAskedForGitSettingsThatAreNotSafe answers the question of a real daemon, twice, and looks at the repository.
+func TestAScriptIsAskedForGitSettingsThatAreNotSafe(t *testing.T) {
+	t.Parallel()
+	for answer, want := range map[string]string{"once": "sh x", "no": ""} {
+		p := newPiped(t)
+		if out, err := exec.CommandContext(t.Context(), "git", "init", "-q", p.folder).CombinedOutput(); err != nil {
+			t.Skip("there is no git", string(out), err)
+		}
+		p.start("CALL shell {\"command\": \"git config core.pager 'sh x'; git config pull.rebase true\"}\nSAY done", "--allow", "shell")
+		q := p.question()
+		if len(q.Settings) != 1 || q.Settings[0].Name != "core.pager" || strings.Join(q.Settings[0].Values, "") != "sh x" ||
+			q.Settings[0].May != "is a program that git runs" || q.Host != "" || strings.Join(q.Scopes, " ") != api.ScopeOnce {
+			t.Errorf("asked %+v", q)
+		}
+		p.send(map[string]string{"type": "answer", "question_id": q.ID, "allow": answer})
+		got := p.returned()
+		if !strings.Contains(got, "pull.rebase = true") || strings.Contains(got, "core.pager = sh x") != (answer == "once") {
+			t.Errorf("%s: the line returned %s", answer, got)
+		}
+		p.end()
+		out, _ := exec.CommandContext(t.Context(), "git", "-C", p.folder, "config", "--local", "core.pager").Output()
+		if strings.TrimSpace(string(out)) != want {
+			t.Errorf("%s: the pager is %s", answer, out)
+		}
+	}
+}

@@ -74,7 +74,8 @@ ID  A  TEXT
 1   a
 `},
 		{"nor a row for what would be folded", 40, [][]string{
-			{"VERSION", "WHEN", "BY", "BRINGS BACK", "TEXT"}, {"1", "2026-11-23 02:08", "a person", "", "tea"},
+			{"VERSION", "WHEN", "BY", "BRINGS BACK", "TEXT"},
+			{"1", "2026-11-23 02:08", "a person", "", "tea"},
 			{"2", "2026-11-23 02:09", "", "1", ""},
 		}, `
 VERSION  WHEN              BY

@@ -58,8 +58,11 @@ func TestRulesSayWhichSettingsOfGitALineMayLeaveBehind(t *testing.T) {
 func TestTheRuleOfASettingAllowsThisOneAlone(t *testing.T) {
 	t.Parallel()
 	for _, s := range []core.JobSetting{
-		{Name: "core.pager", Values: []string{"less -F"}}, {Name: "user.name"}, {Name: "alias.x", Values: []string{"a=b * ? \\"}},
-		{Name: "url.https://a.org/?x=y.insteadof", Values: []string{"b:"}}, {Name: "remote.up.url", Values: []string{"ext::sh -c x"}},
+		{Name: "core.pager", Values: []string{"less -F"}},
+		{Name: "user.name"},
+		{Name: "alias.x", Values: []string{"a=b * ? \\"}},
+		{Name: "url.https://a.org/?x=y.insteadof", Values: []string{"b:"}},
+		{Name: "remote.up.url", Values: []string{"ext::sh -c x"}},
 	} {
 		rules := rulesOf(t, FromSession, List{Allow: []string{SettingRule(&s)}}).Settings(in(core.ModeAsk))
 		if allowed, _, _ := rules.Judge(s); !allowed {

@@ -137,22 +137,24 @@ func (s *Store) sync(loose []string) error {
 	if len(loose) > mostLoose {
 		return syncAll(s.cfg.Dir)
 	}
-	dirs := map[string]bool{}
+	if len(loose) == 0 {
+		return nil
+	}
+	paths := append(slices.Clone(loose), s.cfg.Dir)
 	for _, path := range loose {
-		if err := syncFile(path); err != nil && !errors.Is(err, fs.ErrNotExist) { // it may have made room
-			return err
-		}
-		dirs[filepath.Dir(path)] = true
+		paths = append(paths, filepath.Dir(path))
 	}
-	if len(dirs) > 0 {
-		dirs[s.cfg.Dir] = true
+	slices.Sort(paths)
+	paths = slices.Compact(paths)
+	var work sync.WaitGroup // a disk takes for all as long as for one
+	errs := make([]error, len(paths))
+	for i, path := range paths {
+		work.Go(func() { errs[i] = syncFile(path) })
 	}
-	for dir := range dirs {
-		if err := syncFile(dir); err != nil {
-			return err
-		}
-	}
-	return nil
+	work.Wait()
+	return errors.Join(slices.DeleteFunc(errs, func(err error) bool { // a file may have made room
+		return errors.Is(err, fs.ErrNotExist)
+	})...)
 }
 
 func syncFile(path string) error {

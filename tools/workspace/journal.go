@@ -70,7 +70,7 @@ func (j journal) base(workspace string) string {
 	return filepath.Join(j.dir, hex.EncodeToString(sum[:12]))
 }
 
-// keep writes what was seen of a workspace, unless that is what was written last.
+// keep writes what was seen of a workspace, unless that is what was written last. Its name is on disk once sync returns.
 func (j journal) keep(m *ground) error {
 	if j.dir == "" || m.kept != nil && m.kept.recorded == m.recorded && m.kept.tree.is(m.tree) {
 		return nil
@@ -80,9 +80,6 @@ func (j journal) keep(m *ground) error {
 		out.Entries = append(out.Entries, seenEntry{rel, e.FileState, e.size, e.modified, e.changed, e.inode})
 	}
 	err := j.replace(j.base(m.path)+treeFile, func(w io.Writer) error { return gob.NewEncoder(w).Encode(out) })
-	if err == nil {
-		err = j.sync()
-	}
 	if err == nil {
 		m.kept = &keptTree{m.tree, m.recorded}
 	}
@@ -139,7 +136,7 @@ func (j journal) replace(path string, write func(io.Writer) error) error {
 	return os.Rename(file.Name(), path)
 }
 
-// begin notes that a line runs, until end is called.
+// begin notes that a line runs, until end is called. The note's name is on disk once sync returns.
 func (j journal) begin(s *snapshot) (end func(), err error) {
 	if j.dir == "" {
 		return func() {}, nil
@@ -151,9 +148,6 @@ func (j journal) begin(s *snapshot) (end func(), err error) {
 	sum := sha256.Sum256([]byte(s.env.Step + "\x00" + core.StepID(s.env.Call)))
 	path := j.base(s.env.Workspace.Path) + "-" + hex.EncodeToString(sum[:12]) + markFile
 	if err := j.replace(path, func(w io.Writer) error { return json.NewEncoder(w).Encode(mark) }); err != nil {
-		return nil, err
-	}
-	if err := j.sync(); err != nil {
 		return nil, err
 	}
 	stop, stopped := make(chan struct{}), make(chan struct{})

@@ -127,22 +127,37 @@ func (s *snapshot) before(ctx context.Context) error {
 		}
 		return err
 	}
-	if s.journal.dir != "" { // what files held, then which they are, then who runs: none is worth anything without the one before
-		err = s.env.Workspace.Contents.Sync(ctx)
-	}
-	if err == nil {
-		err = s.journal.keep(m)
-	}
-	if err == nil {
-		s.end, err = s.journal.begin(s)
-	}
-	if err != nil {
+	if err := s.persist(ctx); err != nil {
 		_ = root.Close()
 		return fmt.Errorf("what stands there could not be noted: %w", err)
 	}
 	m.ignores.fixed = true
 	m.lines = append(m.lines, s)
 	return nil
+}
+
+// persist brings to disk what files held, which they are and who runs, all at once: a disk takes as long for one.
+func (s *snapshot) persist(ctx context.Context) error {
+	s.end = func() {}
+	if s.journal.dir == "" {
+		return nil
+	}
+	var kept, seen error
+	var work sync.WaitGroup
+	work.Go(func() { kept = s.env.Workspace.Contents.Sync(ctx) })
+	work.Go(func() { seen = s.journal.keep(s.ground) })
+	end, err := s.journal.begin(s)
+	work.Wait()
+	if err == nil {
+		s.end = end
+	}
+	if err = errors.Join(kept, seen, err); err == nil {
+		err = s.journal.sync()
+	}
+	if err != nil {
+		s.end()
+	}
+	return err
 }
 
 // realPath is a path without links, where it can be found out.
@@ -164,7 +179,9 @@ func (s *snapshot) after(ctx context.Context) (told string, err error) {
 		_ = s.folder.root.Close()
 	}()
 	if told, err = s.look(ctx, true); err == nil && len(m.lines) > 1 {
-		err = s.journal.keep(m) // for those that still run
+		if err = s.journal.keep(m); err == nil && s.journal.dir != "" { // for those that still run
+			err = s.journal.sync()
+		}
 	}
 	return told, err
 }

@@ -25,7 +25,8 @@ func (quietLog) Changes(context.Context, core.FileChanges) ([]core.FileChange, e
 func (quietLog) NoteChanges(context.Context, []core.FileChange) error { return nil }
 
 // BenchmarkLooksAroundALine measures both looks around a line that changes nothing, in repositories of 1,000 to 50,000 files of
-// 2 KB that were seen before, beside `git status` there; "first" is the look that keeps them all, "again" the first one after a restart.
+// 2 KB that were seen before, beside `git status` there; "first" is the look that keeps them all, "again" the first one after a
+// restart, and "journal" what it adds that a line's journal is on disk before it begins.
 func BenchmarkLooksAroundALine(b *testing.B) {
 	for _, files := range []int{1000, 5000, 50_000} {
 		b.Run(fmt.Sprint(files), func(b *testing.B) { benchmarkLooks(b, files) })
@@ -64,11 +65,36 @@ func benchmarkLooks(b *testing.B, files int) {
 		git(b, dir, "status", "--short")
 		status += time.Since(began)
 	}
+	b.ReportMetric(journalled(b, env).Seconds()*1000, "journal-ms")
 	b.ReportMetric(first.Seconds()*1000, "first-ms")
 	b.ReportMetric(again.Seconds()*1000, "again-ms")
 	b.ReportMetric(looks.Seconds()*1000/float64(b.N), "looks-ms")
 	b.ReportMetric(status.Seconds()*1000/float64(b.N), "status-ms")
 	b.ReportMetric(looks.Seconds()/status.Seconds(), "ratio")
+}
+
+// journalled is how much longer both looks around a line take that are noted on disk, where a line before it changed a file.
+func journalled(b *testing.B, env core.ToolEnv) time.Duration {
+	b.Helper()
+	file := filepath.Join(env.Workspace.Path, "changed")
+	took := map[bool]time.Duration{}
+	watchers := map[bool]*Watcher{false: NewWatcher(""), true: NewWatcher(b.TempDir())}
+	const times = 20
+	for i := range times + 1 {
+		for noted, w := range watchers {
+			if err := os.WriteFile(file, fmt.Append(nil, i, noted), 0o600); err != nil {
+				b.Fatal(err)
+			}
+			began := time.Now()
+			if told := w.Watch(b.Context(), env, nil, nowhere)(b.Context()); told != "" {
+				b.Fatal(told)
+			}
+			if i > 0 { // the first keeps them all
+				took[noted] += time.Since(began)
+			}
+		}
+	}
+	return (took[true] - took[false]) / times
 }
 
 // repository is one of so many files of 2 KB, all of them committed.

@@ -80,14 +80,16 @@ func (p *place) tell(all []core.JobSetting, unasked []int, env core.ToolEnv) (ou
 		}
 	}
 	if len(written) > 0 {
-		out = append(out, core.Notice{Kind: NoticeGit, Text: "A line changed the project's git configuration: " + p.labels(written, false) + "."})
+		text := "A line changed the project's git configuration: " + p.labels(written, false) + "."
+		out = append(out, core.Notice{Kind: NoticeGit, Text: text})
 	}
 	if len(unasked) > 0 {
 		var flags []string
 		for _, s := range chosen(all, unasked) {
 			flags = append(flags, env.Veil.Text(env.Workspace.Settings.Flag(s)))
 		}
-		text := "the project's git configuration was not changed, since nobody is there to be asked: " + p.labels(chosen(all, unasked), true)
+		text := "the project's git configuration was not changed, since nobody is there to be asked: " +
+			p.labels(chosen(all, unasked), true)
 		return append(out, core.Notice{
 			Kind: core.NoticeDenied, Text: "shell: " + text + ". It would have been with " + strings.Join(flags, " ") + ".",
 			Data: map[string]any{"tool": "shell", "tool_call_id": env.Call, "why": env.Veil.Text(text), "flags": flags},
