@@ -56,6 +56,7 @@ func (t *turn) ask(ctx context.Context, state *rules.State) (*answer, error) {
 		err.Provider = true
 		return a, err
 	}
+	a = t.plainly(a)
 	t.step.LoggedAt = t.e.cfg.Clock()
 	t.win.calibrate(&s, a)
 	t.notePace(a)
@@ -102,6 +103,33 @@ func (t *turn) rethink(a *answer) *answer {
 	again := newAnswer(a.policy, a.speak)
 	again.message, again.asks, again.one = core.NewMessageID(), a.asks, a.one
 	t.show(again, again.add(core.Delta{Reasoning: thoughts}))
+	return again
+}
+
+// plainly returns the answer of a model that can't be forced to speak through its tool and spoke in plain words: what was taken for
+// thoughts beside a call is what it says.
+func (t *turn) plainly(a *answer) *answer {
+	if t.policy.SpeakTool == "" || !t.policy.TextEnds || len(a.calls) > 0 || a.spoken() != "" {
+		return a
+	}
+	plain := a.policy
+	plain.SpeakTool = ""
+	again := newAnswer(plain, a.speak)
+	again.message, again.asks, again.one = core.NewMessageID(), a.asks, a.one
+	var pieces []piece
+	for _, c := range a.content {
+		switch {
+		case !c.Prompted:
+			pieces = append(pieces, again.add(core.Delta{Reasoning: c.Text, Signature: c.Signature})...)
+		case c.Text != "":
+			pieces = append(pieces, again.add(core.Delta{Text: c.Text})...)
+		}
+	}
+	if !again.spoke {
+		return a
+	}
+	t.takeBack(a, "What came so far is the answer.")
+	t.show(again, append(pieces, again.add(core.Delta{Native: a.native, End: true, Finish: a.finish, Usage: a.usage})...))
 	return again
 }
 

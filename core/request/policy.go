@@ -52,9 +52,11 @@ func Spec(info core.ToolInfo, policy core.Policy, heartbeat bool) core.ToolSpec 
 	return spec
 }
 
-// Effective adapts a policy to a model: one that can't call tools isn't forced to, and can still chat.
+// Effective adapts a policy to a model: one that can't call tools isn't forced to, and can still chat; one that can't be forced to
+// ends its turn with plain words, too, if it doesn't call where it should.
 func Effective(p core.Policy, info core.ModelInfo) core.Policy {
 	if info.Tools {
+		p.TextEnds = p.TextEnds || !info.ForcedTools
 		return p
 	}
 	p.ForceTool, p.TextEnds, p.Heartbeats, p.ThinkingArg, p.SpeakTool = false, true, false, false, ""

@@ -14,6 +14,7 @@ import (
 	"loci/providers/internal/wire"
 	"loci/providers/ollama"
 	"loci/providers/protocol"
+	"loci/providers/providertest"
 )
 
 const (
@@ -113,4 +114,19 @@ func TestADownloadThatIsLeftStopsAtTheServer(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	<-gone
+}
+
+func TestACallThatIsWantedIsAskedForInWords(t *testing.T) {
+	t.Parallel()
+	c, sent := answers(t, say("ok")+end)
+	req := providertest.Ask("m", "x")
+	req.Choice = core.ToolChoice{Mode: core.ChoiceNamed, Name: "clock"}
+	if _, err := providertest.Collect(t.Context(), t, c, req); err != nil {
+		t.Fatal(err)
+	}
+	messages, _ := sent()["messages"].([]any)
+	last, _ := messages[len(messages)-1].(map[string]any)
+	if words, _ := last["content"].(string); !strings.Contains(words, "Answer with a call of clock.") {
+		t.Errorf("sent last is %v", last)
+	}
 }

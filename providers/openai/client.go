@@ -145,7 +145,8 @@ func (c *Client) ask(ctx context.Context, req core.ChatRequest, left map[wire.Re
 	var t roundTrip
 	x := &exchange{who: c.who, whole: c.quirks.Whole, alive: wire.KeepAlives{Most: c.opts.Comments}}
 	on := c.quirks.wire(req.Family())
-	if left[wire.RefusedChoice] {
+	forced := req.Choice.Mode == core.ChoiceRequired || req.Choice.Mode == core.ChoiceNamed
+	if left[wire.RefusedChoice] || forced && c.quirks.Force == ForceNot {
 		req = wire.Unforced(req)
 	}
 	req.Messages = wire.UniqueCalls(req.Messages, on == Responses)

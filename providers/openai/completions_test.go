@@ -57,3 +57,17 @@ func TestAServerThatOnlyCompletesTextsIsRefusedOnceAndSaysWhatToStart(t *testing
 		})
 	}
 }
+
+func TestAModelThatCannotBeForcedIsAskedForTheCallInWords(t *testing.T) {
+	t.Parallel()
+	r := serve(t, openai.Quirks{Force: openai.ForceNot}, whole)
+	req := providertest.Ask("m", "hello")
+	req.Choice = core.ToolChoice{Mode: core.ChoiceRequired}
+	r.ask(t, req)
+	sent := r.sent(t)
+	messages, _ := sent["messages"].([]any)
+	last, _ := messages[len(messages)-1].(map[string]any)
+	if words, _ := last["content"].(string); sent["tool_choice"] != nil || !strings.Contains(words, "Answer with a call of a tool.") {
+		t.Errorf("sent is %v", sent)
+	}
+}
