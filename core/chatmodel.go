@@ -30,11 +30,12 @@ type ChatRequest struct {
 	Choice   ToolChoice
 	Parallel bool // whether several calls in one turn are welcome
 	Settings ModelSettings
-	Window   int       // context window to ask the server for, in tokens
-	Info     ModelInfo // what is known about the model; filled in by whoever resolved the handle
-	Prefix   string    // hash of what native items are bound to
-	CacheKey string    // the same for every request of a conversation
-	Hurried  bool      // somebody else will be asked if this fails: don't wait and ask again
+	Window   int        // context window to ask the server for, in tokens
+	Info     ModelInfo  // what is known about the model; filled in by whoever resolved the handle
+	Prefix   string     // hash of what native items are bound to
+	CacheKey string     // the same for every request of a conversation
+	Hurried  bool       // somebody else will be asked if this fails: don't wait and ask again
+	Tokens   *TokenWish // of the answer; nil: nothing. Only for models whose Info says that their server gives them
 }
 
 // Family is the name by which it is known what the model takes.
@@ -157,6 +158,7 @@ type Delta struct {
 	End       bool            // the last one
 	Finish    Finish          // with End
 	Usage     *Usage          // with End, nil if the provider reports none
+	Tokens    *Tokens         // with End, if they were asked for
 }
 
 // CallDelta is a piece of a tool call. The first piece of an index carries ID and Name; later ones only Arguments.

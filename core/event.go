@@ -50,6 +50,11 @@ type (
 	ToolReturned struct {
 		Returns []ToolReturn `json:"returns"`
 	}
+	// Generated are the tokens of a complete answer, if the run asked for them.
+	Generated struct {
+		Text   string `json:"text,omitempty"` // what it says
+		Tokens Tokens `json:"tokens"`
+	}
 	// UserInput opens a run's log: one for each message of its input.
 	UserInput struct {
 		Role Role   `json:"role"`
@@ -115,6 +120,7 @@ func (Said) eventKind() string          { return "text" }
 func (Reasoning) eventKind() string     { return "reasoning" }
 func (ToolCallDelta) eventKind() string { return "tool_call" }
 func (ToolReturned) eventKind() string  { return "tool_return" }
+func (Generated) eventKind() string     { return "tokens" }
 func (UserInput) eventKind() string     { return "user_input" }
 func (Summary) eventKind() string       { return "summary" }
 func (Compacting) eventKind() string    { return "compacting" }
@@ -162,6 +168,7 @@ func decodeBody(kind string, data []byte) (EventBody, error) {
 		"reasoning":   decodeAs[Reasoning],
 		"tool_call":   decodeAs[ToolCallDelta],
 		"tool_return": decodeAs[ToolReturned],
+		"tokens":      decodeAs[Generated],
 		"user_input":  decodeAs[UserInput],
 		"summary":     decodeAs[Summary],
 		"compacting":  decodeAs[Compacting],

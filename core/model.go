@@ -56,6 +56,7 @@ type ModelInfo struct {
 	Hidden        string   // why it can't chat although it is listed; empty: it can
 	Notice        string   // what to tell a person about it
 	Own           any      // what its provider wants back in a request; opaque to everybody else
+	Tokens        bool     // its server gives the ids and the probabilities of what it generates
 }
 
 // TextCallsOff is set for a model in whose text no calls are looked for.

@@ -75,6 +75,8 @@ type RunConfig struct {
 
 	// Moved are digests of the addresses that a background run started with, as returned by Models.Moved.
 	Moved map[string]string `json:"moved,omitempty"`
+
+	Tokens *TokenWish `json:"tokens,omitempty"` // what the answer is to say of the tokens of each step
 }
 
 // Skill is something that a client knows how to do; Location says where the instructions are.

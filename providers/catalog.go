@@ -260,12 +260,12 @@ func local() []Row {
 		{
 			Name: "vllm", Title: "vLLM", BaseURL: "http://127.0.0.1:8000/v1", BaseURLVar: "VLLM_BASE_URL",
 			Keys: keys("VLLM_API_KEY"), NoKey: true, Local: true,
-			Protocol: openai.Quirks{Effort: openai.EffortTemplate, History: openai.HistoryCalls},
+			Protocol: openai.Quirks{Effort: openai.EffortTemplate, History: openai.HistoryCalls, TokenIDs: true},
 		},
 		{
 			Name: "sglang", Title: "SGLang", BaseURL: "http://127.0.0.1:30000/v1", BaseURLVar: "SGLANG_BASE_URL",
 			Keys: keys("SGLANG_API_KEY"), NoKey: true, Local: true,
-			Protocol: openai.Quirks{Effort: openai.EffortTemplate, History: openai.HistoryCalls},
+			Protocol: openai.Quirks{Effort: openai.EffortTemplate, History: openai.HistoryCalls, TokenIDs: true},
 		},
 		{
 			Name:       "llamacpp",

@@ -28,6 +28,7 @@ var (
 // protocols returns the wires by the words that settings have for them.
 func protocols() map[string]protocol.Protocol {
 	plain := generic
+	plain.TokenIDs = true // it may be any server, and says so if it can't
 	responses := generic
 	responses.Wire = openai.Responses
 	return map[string]protocol.Protocol{

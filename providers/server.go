@@ -14,6 +14,7 @@ import (
 	"loci/core"
 	"loci/providers/internal/machine"
 	"loci/providers/internal/wire"
+	"loci/providers/openai"
 	"loci/providers/protocol"
 )
 
@@ -291,6 +292,9 @@ func (e endpoint) info(m protocol.Model) core.ModelInfo {
 	}
 	if m.ToolsGuess && known.Known && !known.Tools {
 		info.Tools, info.ForcedTools = false, false
+	}
+	if q, ok := e.protocol.(openai.Quirks); ok {
+		info.Tokens = q.GivesTokens(m.Name)
 	}
 	if info.ContextWindow <= 0 {
 		info.ContextWindow = unknownCloud

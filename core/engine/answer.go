@@ -27,6 +27,7 @@ type answer struct {
 	native  json.RawMessage
 	finish  core.Finish
 	usage   *core.Usage
+	tokens  *core.Tokens
 	ended   bool
 	said    bool                   // something was announced
 	spoke   bool                   // … and some of it was text
@@ -81,7 +82,7 @@ func (a *answer) add(d core.Delta) []piece {
 		a.native = d.Native
 	}
 	if d.End {
-		a.ended, a.finish, a.usage = true, d.Finish, d.Usage
+		a.ended, a.finish, a.usage, a.tokens = true, d.Finish, d.Usage, d.Tokens
 		out = append(out, a.close()...)
 	}
 	for _, p := range out {

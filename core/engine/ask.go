@@ -21,6 +21,7 @@ func (t *turn) ask(ctx context.Context, state *rules.State) (*answer, error) {
 	quiet := newSilence(t.e.cfg.Silence, t.waiting)
 	defer func() { quiet.end() }()
 	req := s.Request()
+	req.Tokens = t.run.Config.Tokens
 	if err := request.Fill(ctx, t.e.cfg.Store.Images(), &req); err != nil {
 		return a, err
 	}
@@ -70,6 +71,9 @@ func (t *turn) ask(ctx context.Context, state *rules.State) (*answer, error) {
 			WithHint("send the message again, or choose another model")
 		err.Provider, err.Detail = true, core.StopInvalidLLMResponse
 		return a, err
+	}
+	if a.tokens != nil {
+		t.emit(core.Event{Step: t.step.ID, Message: a.message, Body: core.Generated{Text: a.spoken(), Tokens: *a.tokens}})
 	}
 	return a, nil
 }
@@ -129,7 +133,7 @@ func (t *turn) plainly(a *answer) *answer {
 		return a
 	}
 	t.takeBack(a, "What came so far is the answer.")
-	t.show(again, append(pieces, again.add(core.Delta{Native: a.native, End: true, Finish: a.finish, Usage: a.usage})...))
+	t.show(again, append(pieces, again.add(core.Delta{Native: a.native, End: true, Finish: a.finish, Usage: a.usage, Tokens: a.tokens})...))
 	return again
 }
 

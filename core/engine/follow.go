@@ -288,7 +288,7 @@ func (s *logState) add(ev core.Event) {
 		if b.Kind == noticeDiscard {
 			s.order = slices.DeleteFunc(s.order, func(id core.MessageID) bool { return id == ev.Message })
 		}
-	case core.Compacting, core.UsageReport, core.Stop:
+	case core.Compacting, core.Generated, core.UsageReport, core.Stop:
 	}
 }
 

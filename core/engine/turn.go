@@ -182,6 +182,11 @@ func (t *turn) chooseModel(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if t.run.Config.Tokens != nil && !choice.Info.Tokens {
+		return core.E(core.Unsupported, "the server of %s gives nothing of the tokens that it generates: neither return_token_ids nor "+
+			"return_logprobs, and so no top_logprobs", choice.Handle).
+			WithHint("leave them out, or choose a model on vLLM, SGLang or a server of your own that speaks OpenAI's Chat")
+	}
 	t.choice = choice
 	t.e.prompts.NoteWindow(choice.Handle, choice.Info.ContextWindow)
 	t.policy = request.Effective(t.policy, choice.Info)

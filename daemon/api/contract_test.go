@@ -234,12 +234,9 @@ func fields(t reflect.Type) func(yield func(reflect.StructField) bool) {
 	}
 }
 
-// tooRich are keys of the contract that we leave out on purpose: token probabilities are for training models, projects and
-// templates belong to a hosted service.
+// tooRich are keys of the contract that we leave out on purpose: projects and templates belong to a hosted service.
 func tooRich(schema, key string) bool {
 	switch schema {
-	case "LettaResponse":
-		return key == "logprobs" || key == "turns"
 	case "MessageSearchRequest":
 		return key == "project_id" || key == "template_id"
 	}

@@ -36,6 +36,9 @@ type Response struct {
 	Messages   List[Message] `json:"messages" required:"true"`
 	StopReason Stop          `json:"stop_reason" required:"true"`
 	Usage      Usage         `json:"usage" required:"true"`
+
+	Logprobs *ChoiceLogprobs `json:"logprobs,omitempty"` // if return_logprobs asked for them
+	Turns    []TurnTokenData `json:"turns,omitempty"`    // if return_token_ids asked for them
 }
 
 // Stop is the stop_reason message.

@@ -125,6 +125,8 @@ func (c *converter) frames(ev core.Event) []frame {
 		return c.notice(ev, body)
 	case core.Saved:
 		return []frame{{seq: ev.Seq, bound: boundSaved, dropped: body.Dropped}}
+	case core.Generated: // see collect
+		return nil
 	case core.UsageReport:
 		c.usage = &ev
 	case core.Failure:

@@ -147,8 +147,8 @@ func coreConfig(in api.Request, kind string) (core.RunConfig, error) {
 			return out, err
 		}
 	}
-	err := checkLogprobs(in.ReturnLogprobs, in.TopLogprobs, in.ReturnTokenIDs)
-	if err != nil {
+	var err error
+	if out.Tokens, err = coreTokens(in, kind); err != nil {
 		return out, err
 	}
 	if out.ClientTools, err = coreClientTools(in.ClientTools); err != nil {

@@ -51,6 +51,7 @@ type script struct {
 	told     atomic.Bool // what it is like is known without a key
 	window   atomic.Int64
 	blind    atomic.Bool // it takes no images
+	tokens   atomic.Bool // its server gives what its tokens are
 }
 
 func (m *script) info() core.ModelInfo {
@@ -64,6 +65,7 @@ func (m *script) info() core.ModelInfo {
 		ForcedTools:   true,
 		CacheTTL:      5 * time.Minute,
 		Images:        core.ImagesIf(!m.blind.Load()),
+		Tokens:        m.tokens.Load(),
 	}
 }
 
@@ -123,7 +125,7 @@ func (m *script) Stream(ctx context.Context, req core.ChatRequest) iter.Seq2[cor
 				yield(core.Delta{}, &core.Error{Kind: core.Cancelled, Msg: "stopped", Provider: true})
 				return
 			}
-			if !yield(d, nil) {
+			if !yield(d, nil) || d.End {
 				return
 			}
 		}

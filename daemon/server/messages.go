@@ -184,7 +184,7 @@ type sendRequest struct {
 }
 
 func (s *Server) send(ctx context.Context, in sendRequest) (*huma.StreamResponse, error) {
-	kind := "send_message"
+	kind := runCollected
 	if in.streaming {
 		kind = "send_message_streaming"
 	}
@@ -283,11 +283,13 @@ func (s *Server) collect(ctx context.Context, run core.Run) (api.Response, error
 	}
 	show := showsOf(run.Config)
 	var failure *core.RunError
+	tokens := tokenTurns{wish: run.Config.Tokens}
 	watched := func(yield func(core.Event, error) bool) {
 		for ev, err := range s.engine().Follow(ctx, run.ID, 0) {
 			if f, ok := ev.Body.(core.Failure); ok {
 				failure = &f.Error
 			}
+			tokens.see(ev)
 			if _, ok := ev.Body.(core.UsageReport); ok { // kept here because a cancelled run's stream leaves it out
 				out.Usage = *wireUsage(ev).Usage
 			}
@@ -315,6 +317,7 @@ func (s *Server) collect(ctx context.Context, run core.Run) (api.Response, error
 	if failure != nil {
 		return out, runFailure(run.ID, *failure)
 	}
+	tokens.put(&out)
 	return out, nil
 }
 

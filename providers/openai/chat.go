@@ -34,6 +34,7 @@ func newChatTurn(c *Client, req core.ChatRequest, x *exchange, left map[wire.Ref
 	b.fold = left[wire.RefusedSystem]
 	t := &chatTurn{client: c, req: b.build(), chatReader: newChatReader(c, req, x)}
 	x.set = b.set
+	x.whole = x.whole || req.Tokens != nil              // SGLang gives them only of whole answers
 	x.wrap = func(whole []byte) []byte { return whole } // the reader also understands a message in place of a delta
 	return t
 }
@@ -129,6 +130,15 @@ func (b *chatBuilder) settings(out *openai.ChatCompletionRequest) {
 		b.set["prompt_cache_key"] = cacheKey(b.req.CacheKey)
 	}
 	b.effort(s.ReasoningEffort)
+	if wish := b.req.Tokens; wish != nil {
+		b.set["logprobs"] = true
+		if wish.Top > 0 {
+			b.set["top_logprobs"] = wish.Top
+		}
+		if wish.IDs {
+			b.set["return_token_ids"] = true
+		}
+	}
 }
 
 func (b *chatBuilder) effort(effort string) {

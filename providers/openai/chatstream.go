@@ -15,6 +15,10 @@ type chunk struct {
 		Delta        *piece `json:"delta"`
 		Message      *piece `json:"message"`
 		FinishReason string `json:"finish_reason"`
+		TokenIDs     []int  `json:"token_ids"`
+		Logprobs     *struct {
+			Content []core.TokenLogprob `json:"content"`
+		} `json:"logprobs"`
 	} `json:"choices"`
 	Usage *usage `json:"usage"`
 	Groq  *struct {
@@ -123,11 +127,13 @@ type chatReader struct {
 	details  []map[string]json.RawMessage
 	answered bool // some text has arrived
 	refused  bool // the text was the model's refusal
+	wish     *core.TokenWish
+	tokens   core.Tokens
 }
 
 func newChatReader(c *Client, req core.ChatRequest, x *exchange) chatReader {
 	return chatReader{
-		who: c.who, history: c.quirks.History, texts: req.Info.TextCalls != "", x: x, calls: callList{offered: names(req.Tools)},
+		who: c.who, history: c.quirks.History, texts: req.Info.TextCalls != "", wish: req.Tokens, x: x, calls: callList{offered: names(req.Tools)},
 		split: wire.Splitter{Hold: c.swallowing(req.Model)}, swallows: func() { c.swallows(req.Model) },
 	}
 }
@@ -165,6 +171,12 @@ func (r *chatReader) event(data []byte, out func(core.Delta) bool) (done bool, e
 		}
 		if choice.FinishReason != "" {
 			r.finish = choice.FinishReason
+		}
+		if r.wish != nil {
+			r.tokens.IDs = append(r.tokens.IDs, choice.TokenIDs...)
+			if choice.Logprobs != nil {
+				r.tokens.Logprobs = append(r.tokens.Logprobs, choice.Logprobs.Content...)
+			}
 		}
 		alive = alive && choice.FinishReason == "" && p.empty()
 	}
@@ -276,6 +288,13 @@ func (r *chatReader) end(out func(core.Delta) bool) (core.Delta, error) {
 		return core.Delta{}, errBreak
 	}
 	last := core.Delta{End: true, Usage: r.usage, Native: r.native()}
+	if r.wish != nil {
+		last.Tokens = &r.tokens
+		if r.wish.IDs && len(r.tokens.IDs) == 0 {
+			return core.Delta{}, r.who.E(core.Invalid, "%s gave no ids of its tokens", r.who.Provider).
+				WithHint("return_token_ids is known to vLLM, and to SGLang in versions since July 2026: update it")
+		}
+	}
 	switch r.finish {
 	case "":
 		if !r.x.ended || r.calls.half() { // otherwise the server has said that the answer is complete

@@ -27,6 +27,7 @@ func settable() map[string]map[string]func(q *Quirks) {
 			"max_tokens":            func(q *Quirks) { q.CompletionLimit = false },
 			"max_completion_tokens": func(q *Quirks) { q.CompletionLimit = true },
 		},
+		"token_ids":   {"on": func(q *Quirks) { q.TokenIDs = true }, "off": func(q *Quirks) { q.TokenIDs = false }},
 		"system_role": {"system": func(q *Quirks) { q.SystemRole = "" }, "developer": func(q *Quirks) { q.SystemRole = "developer" }},
 		"force_tools": {
 			"named": func(q *Quirks) { q.Force = ForceNamed }, "required": func(q *Quirks) { q.Force = ForceRequired },

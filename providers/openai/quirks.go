@@ -81,6 +81,7 @@ type Quirks struct {
 	SystemRole      string // role of the first message on Chat; "system" if empty
 	Running         WindowPlace
 	Whole           bool // requests don't stream
+	TokenIDs        bool // on Chat, it gives the ids and probabilities of what it generates
 }
 
 // Reasons reports whether a model with one of OpenAI's names reasons: it takes no sampling parameters, and newer ones
@@ -108,3 +109,6 @@ func (q Quirks) wire(model string) Wire {
 	}
 	return Chat
 }
+
+// GivesTokens reports whether the ids and probabilities of what a model generates can be asked for.
+func (q Quirks) GivesTokens(model string) bool { return q.TokenIDs && q.wire(model) == Chat }
