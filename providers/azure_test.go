@@ -55,7 +55,8 @@ func (r *resource) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 			return
 		}
 		fmt.Fprint(w, `{"data":[{"id":"ours","model":"gpt-4o-mini","status":"succeeded"},{"id":"deep","model":"gpt-5.4","status":"succeeded"},
-			{"id":"vectors","model":"text-embedding-3-small","status":"succeeded"},{"id":"half","model":"gpt-4o","status":"creating"}],"object":"list"}`)
+			{"id":"vectors","model":"text-embedding-3-small","status":"succeeded"},
+			{"id":"half","model":"gpt-4o","status":"creating"}],"object":"list"}`)
 	case strings.HasSuffix(req.URL.Path, "/chat/completions"):
 		w.Header().Set("Content-Type", "text/event-stream")
 		fmt.Fprint(w, "data: {\"choices\":[],\"prompt_filter_results\":[]}\n\n"+
@@ -97,7 +98,8 @@ func answerOf(t *testing.T, p *providers.Providers, handle core.Handle, vars cor
 	}
 	_, name, _ := handle.Split()
 	text := ""
-	for d, err := range chat.Stream(t.Context(), core.ChatRequest{Model: name, Messages: []core.ChatMessage{{Role: core.ChatUser, Text: "hi"}}}) {
+	req := core.ChatRequest{Model: name, Messages: []core.ChatMessage{{Role: core.ChatUser, Text: "hi"}}}
+	for d, err := range chat.Stream(t.Context(), req) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -154,7 +156,8 @@ func TestWhatIsMissingForAzureIsOneLine(t *testing.T) {
 		}
 	}
 	vars := env(map[string]string{"AZURE_OPENAI_ENDPOINT": r.URL, "AZURE_OPENAI_API_KEY": "k", "AZURE_OPENAI_DEPLOYMENT": "mine"})
-	if models, err := p.List(t.Context(), vars, core.ModelQuery{Provider: "azure"}); err != nil || len(models) != 1 || models[0].Name != "mine" {
+	models, err := p.List(t.Context(), vars, core.ModelQuery{Provider: "azure"})
+	if err != nil || len(models) != 1 || models[0].Name != "mine" {
 		t.Errorf("a deployment that a variable names: %v %v", models, err)
 	}
 }
@@ -186,7 +189,8 @@ func TestAzuresOlderAddressesNameTheDeploymentAndAVersion(t *testing.T) {
 	if text, _ := answerOf(t, p, "azure/deep", vars); text != "Hi" || r.last() != want {
 		t.Errorf("%q by %s", text, r.last())
 	}
-	if _, err := providers.Configure(providers.Rows(), map[string]map[string]string{"azure": {"api_version": "newest"}}); core.KindOf(err) != core.Invalid {
+	wrong := map[string]map[string]string{"azure": {"api_version": "newest"}}
+	if _, err := providers.Configure(providers.Rows(), wrong); core.KindOf(err) != core.Invalid {
 		t.Errorf("%v", err)
 	}
 }
@@ -196,7 +200,8 @@ func TestATokenThatACommandPrintsSignsUntilItExpires(t *testing.T) {
 	r := newResource(t, true)
 	script := filepath.Join(t.TempDir(), "token")
 	count := filepath.Join(t.TempDir(), "count")
-	if err := os.WriteFile(script, []byte("#!/bin/sh\necho run >> \""+count+"\"\necho printed\n"), 0o700); err != nil { //nolint:gosec // a program
+	text := "#!/bin/sh\necho run >> \"" + count + "\"\necho printed\n"
+	if err := os.WriteFile(script, []byte(text), 0o700); err != nil { //nolint:gosec // a program
 		t.Fatal(err)
 	}
 	p := azureWith(t, map[string]string{"base_url": r.URL, "token_command": "'" + script + "' --resource x"})

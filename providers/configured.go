@@ -8,6 +8,7 @@ import (
 
 	"loci/core"
 	"loci/providers/internal/command"
+	"loci/providers/openai"
 	"loci/providers/protocol"
 )
 
@@ -58,6 +59,7 @@ func (r *Row) configure(settings map[string]string) error {
 	if err := r.readModels(settings); err != nil {
 		return err
 	}
+	r.sendEfforts()
 	if err := r.readCommand(settings); err != nil {
 		return err
 	}
@@ -80,6 +82,20 @@ func (r *Row) configure(settings map[string]string) error {
 		}
 	}
 	return nil
+}
+
+// sendEfforts makes a server of the user's own be asked for the reasoning efforts that they say its models have.
+func (r *Row) sendEfforts() {
+	q, ok := r.Protocol.(openai.Quirks)
+	if !ok || !r.Named || q.Effort != "" {
+		return
+	}
+	for _, m := range r.models {
+		if len(m.efforts) > 0 {
+			q.Effort = openai.EffortFlat
+		}
+	}
+	r.Protocol = q
 }
 
 // readCommand takes the command that prints a token out of settings: requests are signed with that, and no key is needed.

@@ -2,6 +2,7 @@ package providers_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"loci/core"
@@ -72,5 +73,25 @@ func TestWhatRunsOnOnesOwnMachineCostsNothing(t *testing.T) {
 	}, nil)
 	if priced.Price == nil || priced.Price.Output != 500_000 {
 		t.Errorf("and once it is said it is %+v", priced.Price)
+	}
+}
+
+func TestTheEffortsThatAPersonSaysAServerHasAreAskedFor(t *testing.T) {
+	t.Parallel()
+	s := providertest.NewServer(t)
+	rows := configured(t, "box", map[string]string{"protocol": "openai", "base_url": s.URL, "efforts": "low, high"})
+	p := providers.New(providers.Config{Rows: rows})
+	t.Cleanup(p.Close)
+	chat, _, err := p.Chat(t.Context(), "box/test-model", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req := providertest.Ask("test-model", "SAY hi")
+	req.Settings.ReasoningEffort = "max"
+	if _, err := providertest.Collect(t.Context(), t, chat, req); err != nil {
+		t.Fatal(err)
+	}
+	if got := string(s.Last().Body); !strings.Contains(got, `"reasoning_effort":"high"`) {
+		t.Errorf("max is asked for as %s", got)
 	}
 }

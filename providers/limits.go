@@ -65,7 +65,7 @@ func (m *modelSettings) priced(known *core.Price) *core.Price {
 	}
 	in, ok := m.prices["input_price"]
 	out, ok2 := m.prices["output_price"]
-	if !(ok && ok2) && known == nil {
+	if (!ok || !ok2) && known == nil {
 		return nil
 	}
 	p := core.Price{Input: in, Output: out, CacheRead: in, CacheWrite: in}
@@ -97,7 +97,8 @@ func efforts(text string) ([]string, error) {
 	var out []string
 	for word := range strings.SplitSeq(text, ",") {
 		if word = strings.TrimSpace(word); !core.KnownEffort(word) {
-			return nil, core.E(core.Invalid, "efforts cannot be %q", text).WithHint("it is a list of %s", strings.Join(core.Efforts(), ", "))
+			return nil, core.E(core.Invalid, "efforts cannot be %q", text).
+				WithHint("it is a list of %s", strings.Join(core.Efforts(), ", "))
 		}
 		out = append(out, word)
 	}
@@ -141,7 +142,8 @@ func (r *Row) readModels(settings map[string]string) error {
 			continue
 		}
 		if name == "base_model" && model == "" {
-			return core.E(core.Invalid, "base_model is of one model").WithHint("write it in a table like [providers.%s.models.NAME]", r.Name)
+			return core.E(core.Invalid, "base_model is of one model").
+				WithHint("write it in a table like [providers.%s.models.NAME]", r.Name)
 		}
 		m := r.models[model]
 		if err := set(&m, settings[key]); err != nil {

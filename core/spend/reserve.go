@@ -94,7 +94,8 @@ func (s *State) pays(c *call, wanted int) (int, error) {
 			return granted, nil
 		}
 		return 0, core.E(core.NoCredit, "%s is not asked: what it costs is unknown, and %s has a budget in money", c.model, s.whose()).
-			WithHint("set its prices (docs/costs.md says where), or a budget in tokens: loci budget --tokens 1000000, or choose another model")
+			WithHint("set its prices (docs/costs.md says where), or a budget in tokens: loci budget --tokens 1000000; or choose another " +
+				"model")
 	}
 	left := s.Money - s.Spent.Cost - c.price.Asking(c.prompt)
 	if each := c.price.Answering(c.prompt); each > 0 && left >= 0 {

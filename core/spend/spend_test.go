@@ -324,7 +324,7 @@ func TestCallsAtOnceStayWithinABudget(t *testing.T) {
 	for range 40 {
 		wg.Go(func() {
 			chat, _, _ := h.Models(justChat{h: h}).Chat(t.Context(), "vendor/m", nil)
-			for range chat.Stream(t.Context(), core.ChatRequest{System: "hello"}) { //nolint:revive // until its end
+			for range chat.Stream(t.Context(), core.ChatRequest{System: "hello"}) {
 			}
 		})
 	}

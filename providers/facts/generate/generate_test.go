@@ -14,7 +14,7 @@ func TestThePageIsWhatTheTableSays(t *testing.T) {
 	const path = "../../../docs/model-facts.md"
 	want := page()
 	if *update {
-		if err := os.WriteFile(path, []byte(want), 0o644); err != nil { //nolint:gosec // part of the source
+		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -30,8 +30,8 @@ func TestThePageIsWhatTheTableSays(t *testing.T) {
 func TestARowHasWhatTheCataloguesSay(t *testing.T) {
 	t.Parallel()
 	c := clone{files: map[string][]byte{
-		"models/v/base.toml": []byte("tool_call = true\nreasoning = true\nstructured_output = true\n[limit]\ncontext = 1000\noutput = 100\n" +
-			"[modalities]\ninput = [\"text\", \"image\"]\noutput = [\"text\"]\n"),
+		"models/v/base.toml": []byte("tool_call = true\nreasoning = true\nstructured_output = true\n[limit]\ncontext = 1000\n" +
+			"output = 100\n[modalities]\ninput = [\"text\", \"image\"]\noutput = [\"text\"]\n"),
 		"providers/v/models/m.toml": []byte("base_model = \"v/base\"\nbase_model_omit = [\"structured_output\"]\n" +
 			"[[reasoning_options]]\ntype = \"toggle\"\n[[reasoning_options]]\ntype = \"effort\"\nvalues = [\"high\", \"low\"]\n" +
 			"[limit]\ncontext = 2000\n[cost]\ninput = 1.25\noutput = 10\ncache_read = 0.0028\n" +
@@ -58,7 +58,8 @@ func TestARowHasWhatTheCataloguesSay(t *testing.T) {
 	if got := x.line("x"); got != "x\t7\t\tkts\t\t5 30 0.5 6.25\n" {
 		t.Errorf("the second catalogue gives %q", got)
 	}
-	if said := strings.Join(m.differs(&x), "; "); said != "window 2000, catwalk 7; input costs 1.25, catwalk 5; output costs 10, catwalk 30" {
+	const differ = "window 2000, catwalk 7; input costs 1.25, catwalk 5; output costs 10, catwalk 30"
+	if said := strings.Join(m.differs(&x), "; "); said != differ {
 		t.Errorf("their differences are %q", said)
 	}
 }

@@ -71,7 +71,8 @@ func run(modelsDir, catwalkDir, out string, progress io.Writer) error {
 		return err
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "# anomalyco/models.dev %s of %s, charmbracelet/catwalk %s of %s\n", first.commit, first.date, second.commit, second.date)
+	const made = "# anomalyco/models.dev %s of %s, charmbracelet/catwalk %s of %s\n"
+	fmt.Fprintf(&b, made, first.commit, first.date, second.commit, second.date)
 	for _, s := range sources {
 		rows, err := first.modelsDev(s[1])
 		if err != nil {
@@ -109,11 +110,11 @@ func run(modelsDir, catwalkDir, out string, progress io.Writer) error {
 
 // model is a row of the table.
 type model struct {
-	window, output                                   int
-	tools, reasoning, sampling, schema, open, embeds bool
-	inputs                                           []string
-	efforts                                          []string
-	prices                                           []prices
+	window, output                           int
+	tools, reasoning, sampling, schema, open bool
+	inputs                                   []string
+	efforts                                  []string
+	prices                                   []prices
 }
 
 // prices are dollars for a million tokens, from a size of requests on; nil is unknown.

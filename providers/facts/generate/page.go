@@ -26,14 +26,15 @@ Prices are US dollars for a million tokens: sent, answered, read from the prompt
 unknown, and [costs](costs.md) say so. "Takes" is what a message may hold besides text, and whether there are tools (t), a
 temperature (s) and a schema of the answer (j).
 
-The table also has the models of ` + strings.Join(resold, ", ") + `, which this page leaves out: ` + "`loci models`" + ` shows what is reachable.
+The table also has the models of ` + strings.Join(resold, ", ") + `, which this page leaves out: ` + "`loci models`" + ` shows what is
+reachable.
 `)
 	for _, provider := range facts.Providers() {
 		if slices.Contains(resold, provider) {
 			continue
 		}
-		fmt.Fprintf(&b, "\n## %s\n\n| model | window | answer | takes | efforts | sent | answered | read | written |\n|---|---|---|---|---|---|---|---|---|\n",
-			provider)
+		b.WriteString("\n## " + provider + "\n\n| model | window | answer | takes | efforts | sent | answered | read | written |\n" +
+			"|---|---|---|---|---|---|---|---|---|\n")
 		for _, f := range facts.All(provider) {
 			b.WriteString(row(&f))
 		}

@@ -3,6 +3,7 @@ package main
 import (
 	"archive/tar"
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -44,7 +45,7 @@ func openClone(dir string) (*clone, error) {
 		}
 		switch h.Typeflag {
 		case tar.TypeSymlink:
-			links[h.Name] = path.Join(path.Dir(h.Name), h.Linkname)
+			links[h.Name] = path.Join(path.Dir(h.Name), h.Linkname) //nolint:gosec // a key of a map: nothing is extracted
 		case tar.TypeReg:
 			if c.files[h.Name], err = io.ReadAll(r); err != nil {
 				return nil, err
@@ -60,7 +61,7 @@ func openClone(dir string) (*clone, error) {
 }
 
 func git(dir string, args ...string) ([]byte, error) {
-	out, err := exec.Command("git", append([]string{"-C", dir}, args...)...).Output()
+	out, err := exec.CommandContext(context.Background(), "git", append([]string{"-C", dir}, args...)...).Output()
 	if err != nil {
 		return nil, fmt.Errorf("git in %q: %w", dir, err)
 	}
@@ -155,9 +156,10 @@ func modelsDevRow(values map[string]any) (model, bool) {
 	}
 	text, err := toml.Marshal(values)
 	if err == nil {
-		err = toml.Unmarshal(text, &m)
+		err = toml.Unmarshal(text, &m) //nolint:musttag // the others are called as in the file, but for their case
 	}
-	if err != nil || m.Status == "deprecated" || m.Limit.Context <= 0 || len(m.Modalities.Output) > 0 && !slices.Contains(m.Modalities.Output, "text") {
+	if err != nil || m.Status == "deprecated" || m.Limit.Context <= 0 ||
+		len(m.Modalities.Output) > 0 && !slices.Contains(m.Modalities.Output, "text") {
 		return model{}, false
 	}
 	out := model{
