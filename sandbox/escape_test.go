@@ -37,6 +37,22 @@ func TestNothingGetsOut(t *testing.T) {
 	})
 }
 
+// TestNothingGetsOutWithoutNamespaces makes the attempts where Landlock and the filter of system calls are all there is.
+func TestNothingGetsOutWithoutNamespaces(t *testing.T) {
+	t.Parallel()
+	sandboxtest.Contains(
+		t, bare(t),
+		// That a file or a process is there can be seen.
+		"proc/processes of the machine", "proc/the kernel's settings", "other processes/hold one", "other processes/ask for its priority",
+		// It is put back after the job, which a test of its own sees.
+		"git/a hook", "git/the configuration by hand", "git/a hook in a folder that was opened",
+		// The watcher is not the first process; that it can't be signalled, a test of its own sees.
+		"forged results/end the watcher", "forged results/signal the watcher into its own end",
+		// The job's own folder is on disk, where only a floor is watched.
+		"memory/files in the own folder",
+	)
+}
+
 // TestNothingGetsOutOfAnOrdinaryAccountsSandbox makes the same attempts with the rights of an ordinary account. One has no others.
 func TestNothingGetsOutOfAnOrdinaryAccountsSandbox(t *testing.T) {
 	t.Parallel()

@@ -68,6 +68,7 @@ func (a *app) toolsShare(
 	do func(c *client.Client, ctx context.Context, agentID, id string) error,
 ) *cobra.Command {
 	var agent string
+	var allow []string
 	c := &cobra.Command{
 		Use: use + " TOOL", Short: short, Args: exactly("the tool"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -80,14 +81,47 @@ func (a *app) toolsShare(
 			if err != nil {
 				return err
 			}
+			if err := checkGrants(ctx, c, allow); err != nil {
+				return err
+			}
 			if err := do(c, ctx, g.ID, t.ID); err != nil {
+				return err
+			}
+			if err := grant(ctx, c, allow); err != nil {
 				return err
 			}
 			return a.report(map[string]any{"agent_id": g.ID, "tool_id": t.ID}, done, g.Name, args[0])
 		},
 	}
 	agentFlag(c, &agent)
+	if use == "attach" {
+		grantFlag(c, &allow)
+	}
 	return c
+}
+
+// grantFlag is for rules that are given with a tool, for runs in which nobody can be asked.
+func grantFlag(c *cobra.Command, allow *[]string) {
+	c.Flags().StringArrayVar(allow, "allow", nil, "keep a `RULE` of permission with it, for all agents, as in 'fetch(api.example.org)'")
+}
+
+// checkGrants refuses rules that can't be kept, before anything is.
+func checkGrants(ctx context.Context, c *client.Client, allow []string) error {
+	if len(allow) == 0 {
+		return nil
+	}
+	_, err := c.CheckPermission(ctx, api.CheckPermission{Does: "fetch", Subject: "localhost", Allow: allow})
+	return err
+}
+
+// grant keeps rules that allow something.
+func grant(ctx context.Context, c *client.Client, allow []string) error {
+	for _, rule := range allow {
+		if err := c.AddPermission(ctx, api.PermissionRule{Effect: api.EffectAllow, Rule: rule}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // namesOfTools completes the name of a tool.

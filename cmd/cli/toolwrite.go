@@ -70,6 +70,7 @@ type toolFlags struct {
 	tags        []string
 	approval    bool
 	schema      string
+	allow       []string
 }
 
 func (a *app) toolsAdd() *cobra.Command {
@@ -108,7 +109,13 @@ confined.`,
 			if err != nil {
 				return err
 			}
+			if err := checkGrants(ctx, c, f.allow); err != nil {
+				return err
+			}
 			t, err := c.PutTool(ctx, in)
+			if err == nil {
+				err = grant(ctx, c, f.allow)
+			}
 			if err != nil {
 				return err
 			}
@@ -119,6 +126,7 @@ confined.`,
 	c.Flags().StringVar(&f.schema, "schema", "", "a `FILE` with its name, description and parameters as JSON, which TypeScript needs")
 	c.Flags().StringArrayVar(&f.tags, "tag", nil, "a `TAG` of it")
 	c.Flags().BoolVar(&f.approval, "approval", false, "agents that get it ask a person before each call")
+	grantFlag(c, &f.allow)
 	return c
 }
 
