@@ -53,7 +53,7 @@ type Config struct {
 	Paths    config.Paths
 	Settings config.Config
 	Version  string
-	Environ  func(name string) (string, bool) // ProviderVariables, MachineVariables and BusVariable as they were at startup; nil: none
+	Environ  func(name string) (string, bool) // ProviderVariables, MachineVariables and their kin as they were at startup; nil: none
 	Clock    func() time.Time                 // nil: time.Now
 	Notify   func(line string)                // gets a line to show to the person at the terminal; nil: dropped
 	Linger   time.Duration                    // how long a daemon whose store won't open stays up to say why

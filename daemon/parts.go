@@ -258,6 +258,10 @@ func MachineVariables() []string {
 	return []string{"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "TZ", "TMPDIR"}
 }
 
+// AgentVariables returns the names of the variables by which ssh and gpg find the person's agents for keys, which only a line that
+// the person lets out of the sandbox gets.
+func AgentVariables() []string { return []string{"SSH_AUTH_SOCK", "XDG_RUNTIME_DIR", "GNUPGHOME"} }
+
 // ours are the folders with what is Loci's own.
 func (d *Daemon) ours() []string {
 	p := d.cfg.Paths
@@ -276,7 +280,7 @@ func (d *Daemon) machine(confined core.Sandbox, lines *jobs.Registry) shell.Conf
 	home, _ := d.cfg.Environ("HOME") // without one, lines have no toolchains of the person's
 	return shell.Config{
 		Sandbox: confined, Jobs: lines, Caches: filepath.Join(paths.State, "caches"), Home: home, Hidden: d.ours(),
-		Watch: d.watcher().Watch,
+		Watch: d.watcher().Watch, Environ: d.cfg.Environ,
 	}
 }
 

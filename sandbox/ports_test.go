@@ -50,7 +50,8 @@ func TestAJobReachesThePortsOfThisMachineThatAreOpenedAndNotTheDaemons(t *testin
 		Env: []string{path}, Project: &core.JobProject{Path: t.TempDir()},
 	}
 	r := run(t.Context(), t, l, job)
-	if got := string(r.Stdout.Kept); strings.Count(got, "hello") != 1 || !strings.HasPrefix(got, "hello\n") || strings.Count(got, "no ") != 1 {
+	got := string(r.Stdout.Kept)
+	if strings.Count(got, "hello") != 1 || !strings.HasPrefix(got, "hello\n") || strings.Count(got, "no ") != 1 {
 		t.Errorf("got %q", got)
 	}
 	if want := fmt.Sprintf("localhost:%d this port is Loci's own", ours); len(r.Refused) != 1 ||
@@ -133,7 +134,8 @@ func TestThisMachineReachesPortsOfAJobThatAreOpenedUntilItEnds(t *testing.T) {
 	l := local(t)
 	for _, tt := range []struct{ address, family string }{{"127.0.0.1", "AF_INET"}, {"::1", "AF_INET6"}, {"0.0.0.0", "AF_INET"}} {
 		port := vacant(t)
-		s := serve(t, l, func(_ context.Context, p uint16) bool { return int(p) == port }, fmt.Sprintf(echoing, tt.address, port, tt.family))
+		opens := func(_ context.Context, p uint16) bool { return int(p) == port }
+		s := serve(t, l, opens, fmt.Sprintf(echoing, tt.address, port, tt.family))
 		coretest.Until(t, tt.address, func() bool { return s.said() != "" })
 		if s.said() != fmt.Sprintf("%d <nil>", port) {
 			t.Errorf("%s: told %q", tt.address, s.said())

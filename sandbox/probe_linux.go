@@ -34,8 +34,8 @@ func (l *Local) Probe(ctx context.Context) Report {
 		return Report{Level: LevelNone, Detail: "a program that does nothing ended badly: " + string(result.Ended)}
 	}
 	if trial.reducedTo() {
-		return Report{Level: LevelReduced, Layers: result.Layers, Detail: "some layers can't be had on this machine, and the configuration " +
-			"goes on without them"}
+		const detail = "some layers can't be had on this machine, and the configuration goes on without them"
+		return Report{Level: LevelReduced, Layers: result.Layers, Detail: detail}
 	}
 	return Report{Level: LevelFull, Layers: result.Layers}
 }

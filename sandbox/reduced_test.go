@@ -24,7 +24,10 @@ func reducedTo(t *testing.T, lacks lacking) *Local {
 	return l
 }
 
-func bare(t *testing.T) *Local { return reducedTo(t, lacking{namespaces: true}) }
+func bare(t *testing.T) *Local {
+	t.Helper()
+	return reducedTo(t, lacking{namespaces: true})
+}
 
 // yard is a project with what rules close in it, and what is beside it.
 func yard(t *testing.T) (dir string, job core.Job) {
@@ -69,12 +72,15 @@ func TestWithoutNamespacesAJobHasItsProjectAndNothingElse(t *testing.T) {
 	t.Parallel()
 	l := bare(t)
 	dir, job := yard(t)
-	r := says(t, l, job, "cat src/a.txt; echo b > src/b.txt; cat src/b.txt; mkdir src/d && echo c > src/d/c && cat src/d/c; pwd", "a b c "+dir)
+	line := "cat src/a.txt; echo b > src/b.txt; cat src/b.txt; mkdir src/d && echo c > src/d/c && cat src/d/c; pwd"
+	r := says(t, l, job, line, "a b c "+dir)
 	if len(r.Layers) < 4 || r.Layers[0] != "reduced: no namespaces" || !strings.Contains(strings.Join(r.Layers, " "), "Landlock") {
 		t.Errorf("the layers are %q", r.Layers)
 	}
-	says(t, l, job, "cat $OUTSIDE/secret || echo no; ls $OUTSIDE || echo no; echo x > $OUTSIDE/x || echo no; ls /root /home || echo no", "no no no no")
-	says(t, l, job, "cat conf/.env || echo no; echo x > conf/.env || echo no; mv conf/.env src/env || echo no; cat conf/open", "no no no open")
+	line = "cat $OUTSIDE/secret || echo no; ls $OUTSIDE || echo no; echo x > $OUTSIDE/x || echo no; ls /root /home || echo no"
+	says(t, l, job, line, "no no no no")
+	line = "cat conf/.env || echo no; echo x > conf/.env || echo no; mv conf/.env src/env || echo no; cat conf/open"
+	says(t, l, job, line, "no no no open")
 	says(t, l, job, "echo x > kept/k || echo no; rm kept/k || echo no; cat kept/k; echo x > .loci/y || echo no", "no no k no")
 	says(t, l, job, "cat /proc/self/environ || echo no; cat /proc/1/cmdline || echo no; ls /proc/1 || echo no", "no no no")
 	says(t, l, job, "echo h > ~/h; cat ~/h; cd ~ && mktemp -q >/dev/null && echo tmp; chmod 777 $OUTSIDE/secret || echo no", "h tmp no")
@@ -94,7 +100,8 @@ func TestWithoutNamespacesAJobReachesNoNetworkAndNoOtherProcess(t *testing.T) {
 	}
 	defer func() { _, _ = canary.Process.Kill(), canary.Wait() }()
 	says(t, l, job, fmt.Sprintf("exec 3<>/dev/tcp/127.0.0.1/%d && echo reached || echo no", port), "no")
-	says(t, l, job, fmt.Sprintf("kill -9 %d && echo killed || echo no; kill -0 $PPID && echo there || echo no", canary.Process.Pid), "no no")
+	line := fmt.Sprintf("kill -9 %d && echo killed || echo no; kill -0 $PPID && echo there || echo no", canary.Process.Pid)
+	says(t, l, job, line, "no no")
 	says(t, l, job, `python3 -c '
 import socket, os, ctypes
 for family in (socket.AF_INET, socket.AF_INET6, socket.AF_UNIX, socket.AF_NETLINK, socket.AF_PACKET):
@@ -113,10 +120,12 @@ func TestWhatAReducedJobMakesOfGitsHooksAndConfigurationIsPutBackAndNamed(t *tes
 	t.Parallel()
 	l := bare(t)
 	dir, job := yard(t)
-	r := says(t, l, job, `echo evil > .git/hooks/pre-commit; echo evil > .git/hooks/post-commit; printf '[core]\n\tpager = evil\n' > .git/config
+	r := says(t, l, job, `echo evil > .git/hooks/pre-commit; echo evil > .git/hooks/post-commit
+printf '[core]\n\tpager = evil\n' > .git/config
 echo ../x > .git/commondir; echo data > .git/objects/y; echo over`, "over")
 	for name, want := range map[string]string{
-		"hooks/pre-commit": "#!/bin/sh\n", "hooks/post-commit": "", "config": "[core]\n\tbare = false\n", "commondir": "", "objects/y": "data\n",
+		"hooks/pre-commit": "#!/bin/sh\n", "hooks/post-commit": "", "config": "[core]\n\tbare = false\n", "commondir": "",
+		"objects/y": "data\n",
 	} {
 		got, err := os.ReadFile(filepath.Join(dir, ".git", name))
 		if string(got) != want || (err != nil) != (want == "") {
@@ -142,7 +151,8 @@ func TestWithoutNamespacesNothingIsLeftOfAJob(t *testing.T) {
 	l := bare(t)
 	_, job := yard(t)
 	mark := fmt.Sprint("8", time.Now().UnixNano())
-	line := "(setsid sleep " + mark + " &) ; setsid bash -c 'sleep " + mark + " & sleep " + mark + " & disown -a; exit' & sleep 0.2; echo over"
+	line := "(setsid sleep " + mark + " &) ; " +
+		"setsid bash -c 'sleep " + mark + " & sleep " + mark + " & disown -a; exit' & sleep 0.2; echo over"
 	says(t, l, job, line, "over")
 	if n := running(t, mark); n != 0 {
 		t.Errorf("%d processes are left", n)
@@ -191,7 +201,8 @@ func TestWhatAMachineLacksIsLeftOutAndNamed(t *testing.T) {
 	for _, layer := range []string{"Landlock", "seccomp"} {
 		r := says(t, reducedTo(t, lacking{layers: []string{layer}}), job, "cat src/a.txt; cat $OUTSIDE/secret || echo no", "a no")
 		all := strings.Join(r.Layers, ", ")
-		if r.Layers[0] != "reduced: no "+layer || strings.Contains(strings.TrimPrefix(all, r.Layers[0]), layer) || !strings.Contains(all, "namespaces") {
+		twice := strings.Contains(strings.TrimPrefix(all, r.Layers[0]), layer)
+		if r.Layers[0] != "reduced: no "+layer || twice || !strings.Contains(all, "namespaces") {
 			t.Errorf("without %s: %s", layer, all)
 		}
 	}

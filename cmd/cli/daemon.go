@@ -91,7 +91,9 @@ func (a *app) daemonConfig(p config.Paths, flags map[string]string) (daemon.Conf
 	if err != nil {
 		return daemon.Config{}, invalid("the configuration is wrong: %s", err).withHint("loci config; loci daemon run --help")
 	}
-	variables := slices.Concat(daemon.ProviderVariables(l.Config), daemon.MachineVariables(), []string{daemon.BusVariable})
+	variables := slices.Concat(
+		daemon.ProviderVariables(l.Config), daemon.MachineVariables(), daemon.AgentVariables(), []string{daemon.BusVariable},
+	)
 	cfg := daemon.Config{
 		Paths:    p,
 		Settings: l.Config,

@@ -95,6 +95,9 @@ func (j *Job) Source() string {
 	return j.output.Source()
 }
 
+// Layers are what confined it, once it has ended.
+func (j *Job) Layers() []string { return j.result.Layers }
+
 // Tail is what it wrote last.
 func (j *Job) Tail(rows int) string { return j.output.Tail(rows) }
 

@@ -24,19 +24,23 @@ func TestWhatAPersonCanOpenToALineIsWhatNoRuleForbids(t *testing.T) {
 		writing bool
 		want    string
 	}{
-		"a file":                      {nil, at, dir + "/data/deep/a.csv", false, dir + "/data/deep false [add_dir(" + dir + "/data/deep)] true"},
+		"a file": {
+			nil, at, dir + "/data/deep/a.csv", false, dir + "/data/deep false [add_dir(" + dir + "/data/deep)] true",
+		},
 		"a folder":                    {nil, at, dir + "/data", true, dir + "/data true [add_dir(" + dir + "/data:rw)] true"},
 		"a file that is yet to be":    {nil, at, dir + "/out/new", true, dir + "/out true [add_dir(" + dir + "/out:rw)] true"},
 		"in a mode that asks nothing": {nil, all, dir + "/data", false, dir + "/data false [add_dir(" + dir + "/data)] false"},
 		"to change it in a plan":      {nil, plan, dir + "/data", true, ""},
 		"open already":                {nil, at, at.Root + "/src", true, ""},
 		"open by a rule":              {opening(t, dir, DirRule(dir+"/data", false)), at, dir + "/data/deep/a.csv", false, ""},
-		"to read, not to change":      {opening(t, dir, DirRule(dir+"/data", false)), at, dir + "/data", true, dir + "/data true [add_dir(" + dir + "/data:rw)] true"},
-		"what is Loci's own":          {opening(t, dir), at, dir + "/loci/keys", false, ""},
-		"around what is Loci's":       {opening(t, dir), at, dir + "/file", false, ""},
-		"through a link":              {nil, at, dir + "/link/deep", false, ""},
-		"what a rule denies":          {denied, at, dir + "/data/deep/a.csv", false, ""},
-		"what no rule may open":       {rulesOf(t, FromUser, List{Deny: []string{"add_dir"}}), at, dir + "/data", false, ""},
+		"to read, not to change": {
+			opening(t, dir, DirRule(dir+"/data", false)), at, dir + "/data", true, dir + "/data true [add_dir(" + dir + "/data:rw)] true",
+		},
+		"what is Loci's own":    {opening(t, dir), at, dir + "/loci/keys", false, ""},
+		"around what is Loci's": {opening(t, dir), at, dir + "/file", false, ""},
+		"through a link":        {nil, at, dir + "/link/deep", false, ""},
+		"what a rule denies":    {denied, at, dir + "/data/deep/a.csv", false, ""},
+		"what no rule may open": {rulesOf(t, FromUser, List{Deny: []string{"add_dir"}}), at, dir + "/data", false, ""},
 	} {
 		o, ok := tt.set.Openings(running("x"), tt.at).Folder(tt.path, tt.writing)
 		got := ""
@@ -52,9 +56,10 @@ func TestWhatAPersonCanOpenToALineIsWhatNoRuleForbids(t *testing.T) {
 func TestPortsAreOpenByRulesOneByOne(t *testing.T) {
 	t.Parallel()
 	at := Place{Mode: core.ModeAsk, Root: "/p"}
-	set := Set(rulesOf(t, FromFolder, List{
-		Allow: []string{"port(3000)", "port(4000)", "local_port(5432)", "local_port(6379)"}, Deny: []string{"port(4000)", "local_port(6379)"},
-	}))
+	set := rulesOf(t, FromFolder, List{
+		Allow: []string{"port(3000)", "port(4000)", "local_port(5432)", "local_port(6379)"},
+		Deny:  []string{"port(4000)", "local_port(6379)"},
+	})
 	opens := set.Openings(running("make"), at)
 	if got := fmt.Sprint(opens.LocalPorts()); got != "[5432]" {
 		t.Errorf("ports of this machine: %s", got)

@@ -36,7 +36,7 @@ func (r *Rule) readPort(pattern string) error {
 		return core.E(core.Invalid, "ports below %d belong to this machine's own services; choose one above", leastPort)
 	}
 	if r.name == localPort && r.Effect == Allow && slices.Contains([]uint64{22, 80, 443}, port) {
-		return core.E(core.Invalid, "the ports 22, 80 and 443 of a sandbox lead to hosts by name; fetch(localhost) opens those of this machine")
+		return core.E(core.Invalid, "in a sandbox, the ports 22, 80 and 443 lead to hosts by name; fetch(localhost) opens this machine's")
 	}
 	r.port = uint16(port)
 	return nil

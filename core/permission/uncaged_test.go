@@ -31,12 +31,14 @@ func TestALineRunsUncagedWhereRulesSayThatOfEveryCommand(t *testing.T) {
 		"into a file of the folder": {List{Allow: []string{"uncaged(make *)"}}, "make all > log", at, true},
 		"into a file elsewhere":     {List{Allow: []string{"uncaged(make *)"}}, "make all > /home/ada/log", at, false},
 		"into a guarded file":       {List{Allow: []string{"uncaged(make *)"}}, "make all > .envrc", at, false},
-		"a rule denies it":          {List{Allow: []string{"uncaged(git push *)"}, Deny: []string{"uncaged(git push --force *)"}}, "git push --force x", at, false},
-		"a rule denies all":         {List{Allow: []string{"uncaged(git push *)"}, Deny: []string{"uncaged"}}, "git push", at, false},
-		"the mode plan":             {List{Allow: []string{"uncaged(git push *)"}}, "git push", plan, false},
-		"no folder":                 {List{Allow: []string{"uncaged(git push *)"}}, "git push", Place{Mode: core.ModeAsk}, false},
+		"a rule denies it": {
+			List{Allow: []string{"uncaged(git push *)"}, Deny: []string{"uncaged(git push --force *)"}}, "git push --force x", at, false,
+		},
+		"a rule denies all": {List{Allow: []string{"uncaged(git push *)"}, Deny: []string{"uncaged"}}, "git push", at, false},
+		"the mode plan":     {List{Allow: []string{"uncaged(git push *)"}}, "git push", plan, false},
+		"no folder":         {List{Allow: []string{"uncaged(git push *)"}}, "git push", Place{Mode: core.ModeAsk}, false},
 	} {
-		set := Set(rulesOf(t, FromUser, tt.list))
+		set := rulesOf(t, FromUser, tt.list)
 		by := set.Uncaged(running(tt.line), tt.at)
 		if (by != "") != tt.want {
 			t.Errorf("%s: %q", name, by)
@@ -50,14 +52,14 @@ func TestALineRunsUncagedWhereRulesSayThatOfEveryCommand(t *testing.T) {
 func TestARuleThatLetsALineOutLetsItRun(t *testing.T) {
 	t.Parallel()
 	at := Place{Mode: core.ModeAsk, Root: "/p", Home: "/home/ada"}
-	set := Set(rulesOf(t, FromFolder, List{Allow: []string{"uncaged(git push *)"}}))
+	set := rulesOf(t, FromFolder, List{Allow: []string{"uncaged(git push *)"}})
 	if v := set.Judge(running("git push"), at); v.Effect != Allow || !strings.Contains(v.By, "uncaged(git push *)") {
 		t.Errorf("%+v", v)
 	}
 	if v := set.Judge(running("git push && make"), at); v.Effect != Ask {
 		t.Errorf("with another command: %+v", v)
 	}
-	deny := Set(rulesOf(t, FromFolder, List{Deny: []string{"uncaged"}, Allow: []string{"shell(make)"}}))
+	deny := rulesOf(t, FromFolder, List{Deny: []string{"uncaged"}, Allow: []string{"shell(make)"}})
 	if v := deny.Judge(running("make"), at); v.Effect != Allow {
 		t.Errorf("who keeps lines in their sandbox forbids none: %+v", v)
 	}

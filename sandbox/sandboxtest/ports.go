@@ -45,7 +45,7 @@ func openPort(j *core.Job) { j.Network.Listens = func(context.Context, uint16) b
 
 // enter connects to the port that a job has noted in its project, as long as it may take until it is open.
 func enter(project string) {
-	for end := time.Now().Add(4 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(4 * time.Second); time.Now().Before(end); <-time.After(50 * time.Millisecond) {
 		text, err := os.ReadFile(filepath.Join(project, "port"))
 		if err != nil {
 			return

@@ -56,7 +56,7 @@ func reduce() int {
 	go func() {
 		_, _ = io.Copy(io.Discard, control) // it ends with the daemon, or when the daemon wants the end
 		endAll()
-		os.Exit(1) //nolint:revive // nobody is there to be told
+		os.Exit(1)
 	}()
 	ended := reapUntil(pid)
 	endAll()
@@ -125,7 +125,7 @@ func endAll() {
 				break
 			}
 		}
-		time.Sleep(time.Millisecond) // until what they had started is ours
+		<-time.After(time.Millisecond) // until what they had started is ours
 	}
 }
 

@@ -46,7 +46,7 @@ func (s *Shell) Job(ctx context.Context, args JobArgs, env core.ToolEnv) (core.T
 	if err != nil {
 		return core.ToolResult{}, err
 	}
-	return core.ToolResult{Text: state(&j), IsError: j.Ended() && j.Failed && !j.Stopped, Source: j.Source()}, nil
+	return core.ToolResult{Text: state(&j), IsError: j.Ended() && j.Failed && !j.Stopped, Source: j.Source(), Layers: j.Layers()}, nil
 }
 
 // state is what a model reads of a job.

@@ -182,7 +182,7 @@ func (s *Shell) openMissed(ctx context.Context, p *place, o core.Opening, env *c
 	case core.OpenLocalPort:
 		p.local = append(p.local, o.Port)
 	case core.OpenUncaged:
-		p.uncage(s.cfg.Home, env.Variables)
+		s.uncage(p, env.Variables)
 	case core.OpenPort:
 	}
 	return nil

@@ -68,7 +68,8 @@ func (p *place) attended(answer jobs.Scope) *asked {
 func (a *asked) look(r *jobs.Registry) {
 	for _, q := range r.Questions("") {
 		a.mu.Lock()
-		a.asked = append(a.asked, fmt.Sprint(q.Open.Kind, " ", q.Open.Dir.Path, " ", q.Open.Dir.Writable, " ", q.Open.Port, " ", q.Open.Rules))
+		o := q.Open
+		a.asked = append(a.asked, fmt.Sprint(o.Kind, " ", o.Dir.Path, " ", o.Dir.Writable, " ", o.Port, " ", o.Rules))
 		a.mu.Unlock()
 		_ = r.Answer(q.ID, a.answer, core.Client{}) // of two looks one comes first
 	}
@@ -113,7 +114,8 @@ func TestALineThatMissedAFolderIsToldWhichAndWhatOpensIt(t *testing.T) {
 		p.says(p.opening(line).Text, want)
 	}
 	for _, line := range []string{
-		"cat " + filepath.Dir(p.dir) + "/none/a.csv", "cat missing", "cat /usr/none", "cat /etc/shadow", "cat " + p.ours + "/x; ls " + p.ours,
+		"cat " + filepath.Dir(p.dir) + "/none/a.csv", "cat missing", "cat /usr/none", "cat /etc/shadow",
+		"cat " + p.ours + "/x; ls " + p.ours,
 		"echo " + path, "cat /tmp/none",
 	} {
 		if said := p.opening(line).Text; strings.Contains(said, "add-dir") {
@@ -160,7 +162,8 @@ func TestALineThatFailedRunsOutsideWhenAPersonLetsIt(t *testing.T) {
 	p := open(t)
 	a := p.attended(jobs.ScopeOnce)
 	// What this reads is nowhere in a sandbox; that it fails there is said in the kernel's words.
-	p.file(filepath.Join(p.dir, "tool"), "#!/bin/sh\ntest -d "+p.home+" && echo outside && exit 0\necho 'bind: Operation not permitted'\nexit 1\n")
+	p.file(filepath.Join(p.dir, "tool"),
+		"#!/bin/sh\ntest -d "+p.home+" && echo outside && exit 0\necho 'bind: Operation not permitted'\nexit 1\n")
 	r := p.opening("./tool")
 	p.says(r.Text, "Exit code 0.", "bind: Operation not permitted", "outside", "It ran uncaged")
 	if a.said() != "uncaged  false 0 [uncaged(./tool)]" || strings.Join(r.Layers, "") != core.LayersUncaged {

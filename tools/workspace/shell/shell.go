@@ -55,6 +55,8 @@ type Config struct {
 	Home    string         // of the person
 	Hidden  []string       // files and folders of ours, which no line may see
 	Watch   Watch
+
+	Environ func(name string) (value string, ok bool) // the person's variables, of which a line that is let out gets a few; nil: none
 }
 
 // Watch notices what a line changes in the folder: it is called before the line runs, with what is hidden from it there and
@@ -113,7 +115,7 @@ func (s *Shell) line(
 	ctx context.Context, p *place, args Args, env core.ToolEnv, out *output, l jobs.Line,
 ) (core.ToolResult, error) {
 	if env.Workspace.Uncaged {
-		p.uncage(s.cfg.Home, env.Variables)
+		s.uncage(p, env.Variables)
 	}
 	for again := 0; ; again++ {
 		result, lost, err := s.attempt(ctx, p, args, env, out, l)

@@ -1,7 +1,6 @@
 package shell
 
 import (
-	"os"
 	"slices"
 	"strings"
 )
@@ -10,13 +9,16 @@ import (
 var lent = []string{"USER", "LOGNAME", "SSH_AUTH_SOCK", "XDG_RUNTIME_DIR", "GNUPGHOME"}
 
 // uncage gives a line what it needs where the person lets it run: outside, in their home, with no more than its own variables.
-func (p *place) uncage(home string, variables []string) {
+func (s *Shell) uncage(p *place, variables []string) {
 	p.uncaged = true
 	isPath := func(v string) bool { return strings.HasPrefix(v, "PATH=") }
 	path := p.env[slices.IndexFunc(p.env, isPath)]
-	p.env = []string{path, "HOME=" + home, "LANG=C.UTF-8", "TERM=dumb", "NO_COLOR=1", "GIT_TERMINAL_PROMPT=0", "GIT_PAGER=cat", "PAGER=cat"}
+	p.env = []string{path, "HOME=" + s.cfg.Home, "LANG=C.UTF-8", "TERM=dumb", "NO_COLOR=1", "GIT_TERMINAL_PROMPT=0", "GIT_PAGER=cat", "PAGER=cat"}
 	for _, name := range lent {
-		if value := os.Getenv(name); value != "" {
+		if s.cfg.Environ == nil {
+			break
+		}
+		if value, ok := s.cfg.Environ(name); ok {
 			p.env = append(p.env, name+"="+value)
 		}
 	}
