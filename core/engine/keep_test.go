@@ -133,3 +133,33 @@ func TestACallThatAsksEachTimeKeepsNoRule(t *testing.T) {
 		t.Errorf("%v; kept %q, ran %q", err, rules.kept, tool.ran())
 	}
 }
+
+// TestAnApprovedCallWhoseToolChangedMeanwhileIsJudgedByWhatItTakesNow gives a tool another schema while a call of it waits.
+func TestAnApprovedCallWhoseToolChangedMeanwhileIsJudgedByWhatItTakesNow(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ schema, text string }{
+		"another type":        {`{"type":"object","properties":{"x":{"type":"integer"}}}`, "x"},
+		"one argument more":   {`{"type":"object","properties":{"x":{"type":"string"},"y":{"type":"string"}},"required":["y"]}`, "y"},
+		"one that still fits": {`{"type":"object","properties":{"x":{"type":"string"},"y":{"type":"string"}}}`, "probed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			g := openGated(t, core.EffectOutside, nil, probing("a"))
+			call := g.asked("go").Calls()[0].ID
+			g.stop()
+			outer, _ := g.cfg.Tools.(*box)
+			inner, _ := outer.Toolbox.(*box)
+			changed := *inner
+			changed.extra.Info.Spec.Parameters = []byte(c.schema)
+			g.cfg.Tools = &box{&changed, outer.extra}
+			g.engine = engine.New(g.cfg)
+			run, events := g.submit(g.answer(approve(call)))
+			if got := returned(events)[call]; !strings.Contains(got, c.text) || run.StopReason != core.StopEndTurn {
+				t.Errorf("the return is %q, the run ended %s %+v", got, run.StopReason, run.Error)
+			}
+			if ran := len(g.probe.ran()); (ran == 1) != (c.text == "probed") {
+				t.Errorf("it ran %d times", ran)
+			}
+		})
+	}
+}
