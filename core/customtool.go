@@ -80,7 +80,8 @@ func (t *CustomTool) Validate() error {
 	case t.Name == NoToolName:
 		return E(Invalid, "no tool can be named %s", t.Name)
 	case t.Language != LanguagePython && t.Language != LanguageTypeScript && (t.Language != LanguageProgram || t.File == ""):
-		return E(Invalid, "source_type %q is not known; it can be %s or %s", clipped(string(t.Language)), LanguagePython, LanguageTypeScript)
+		return E(Invalid, "source_type %q is not known; it can be %s or %s", clipped(string(t.Language)),
+			LanguagePython, LanguageTypeScript)
 	case strings.TrimSpace(t.Source) == "":
 		return E(Invalid, "the tool %s has no source", t.Name)
 	case len(t.Source) > MaxToolSource:
@@ -112,7 +113,8 @@ func (t *CustomTool) validateLists() error {
 		for _, r := range list {
 			wrong := !requirementWord().MatchString(r.Name) || r.Version != "" && !requirementWord().MatchString(r.Version)
 			if wrong || len(r.Name)+len(r.Version) > maxToolWord {
-				return E(Invalid, "%q is no package that %s can ask for: a name, and a version if need be", clipped(r.Name+" "+r.Version), t.Name)
+				return E(Invalid, "%q is no package that %s can ask for: a name, and a version if need be",
+					clipped(r.Name+" "+r.Version), t.Name)
 			}
 		}
 	}

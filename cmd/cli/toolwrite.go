@@ -123,7 +123,7 @@ confined.`,
 		},
 	}
 	c.Flags().StringVar(&f.description, "description", "", "what models are told of it, in place of the docstring")
-	c.Flags().StringVar(&f.schema, "schema", "", "a `FILE` with its name, description and parameters as JSON, which TypeScript needs")
+	c.Flags().StringVar(&f.schema, "schema", "", "a `FILE` with name, description and parameters as JSON, for TypeScript")
 	c.Flags().StringArrayVar(&f.tags, "tag", nil, "a `TAG` of it")
 	c.Flags().BoolVar(&f.approval, "approval", false, "agents that get it ask a person before each call")
 	grantFlag(c, &f.allow)

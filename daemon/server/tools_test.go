@@ -79,7 +79,8 @@ func TestAToolIsKeptChangedListedAndGone(t *testing.T) {
 	if len(base) < 20 {
 		t.Errorf("%d base tools", len(base))
 	}
-	found := as[[]api.FoundTool](f.call("POST", "/v1/tools/search", map[string]any{"query": "die", "tool_types": []string{"custom"}}))
+	asked := map[string]any{"query": "die", "tool_types": []string{"custom"}}
+	found := as[[]api.FoundTool](f.call("POST", "/v1/tools/search", asked))
 	if len(found) != 1 || found[0].Tool.ID != made.ID {
 		t.Errorf("%+v", found)
 	}
@@ -99,14 +100,20 @@ func TestWhatIsWrongWithAToolHasTheContractsStatus(t *testing.T) {
 		status       int
 		says         string
 	}{
-		"nothing":            {"POST", "/v1/tools", map[string]any{}, 422, "source_code"},
-		"no docstring":       {"POST", "/v1/tools", map[string]any{"source_code": "def f(): pass"}, 400, "Failed to derive json schema"},
-		"TypeScript":         {"POST", "/v1/tools", map[string]any{"source_code": "x", "source_type": "typescript"}, 422, "json_schema"},
-		"another language":   {"POST", "/v1/tools", map[string]any{"source_code": "x", "source_type": "cobol"}, 422, "source_type"},
-		"composio":           {"POST", "/v1/tools", map[string]any{"source_code": "x", "source_type": "external_composio"}, 501, "external_composio"},
-		"a built-in's name":  {"POST", "/v1/tools", map[string]any{"source_code": strings.ReplaceAll(dice, "roll_dice", "memory_insert")}, 400, "built in"},
-		"no limit":           {"POST", "/v1/tools", map[string]any{"source_code": dice, "return_char_limit": 0}, 422, "return_char_limit"},
-		"a path as package":  {"POST", "/v1/tools", map[string]any{"source_code": dice, "pip_requirements": []any{map[string]any{"name": "../x"}}}, 400, "no package"},
+		"nothing":          {"POST", "/v1/tools", map[string]any{}, 422, "source_code"},
+		"no docstring":     {"POST", "/v1/tools", map[string]any{"source_code": "def f(): pass"}, 400, "Failed to derive json schema"},
+		"TypeScript":       {"POST", "/v1/tools", map[string]any{"source_code": "x", "source_type": "typescript"}, 422, "json_schema"},
+		"another language": {"POST", "/v1/tools", map[string]any{"source_code": "x", "source_type": "cobol"}, 422, "source_type"},
+		"composio": {
+			"POST", "/v1/tools", map[string]any{"source_code": "x", "source_type": "external_composio"}, 501, "external_composio",
+		},
+		"a built-in's name": {
+			"POST", "/v1/tools", map[string]any{"source_code": strings.ReplaceAll(dice, "roll_dice", "memory_insert")}, 400, "built in",
+		},
+		"no limit": {"POST", "/v1/tools", map[string]any{"source_code": dice, "return_char_limit": 0}, 422, "return_char_limit"},
+		"a path as package": {"POST", "/v1/tools", map[string]any{
+			"source_code": dice, "pip_requirements": []any{map[string]any{"name": "../x"}},
+		}, 400, "no package"},
 		"another's name":     {"PATCH", "/v1/tools/" + other.ID, map[string]any{"source_code": dice}, 409, "roll_dice"},
 		"another's function": {"PATCH", "/v1/tools/" + one.ID, map[string]any{"json_schema": map[string]any{"name": "nope"}}, 400, "nope"},
 		"a built-in one":     {"PATCH", "/v1/tools/" + memory, map[string]any{"description": "x"}, 400, "built in"},
@@ -114,7 +121,9 @@ func TestWhatIsWrongWithAToolHasTheContractsStatus(t *testing.T) {
 		"none":               {"PATCH", "/v1/tools/tool-123e4567-e89b-42d3-8456-426614174000", map[string]any{}, 404, "tool-123e"},
 		"no id":              {"PATCH", "/v1/tools/x", map[string]any{}, 422, "tool-123e4567"},
 		"running nothing":    {"POST", "/v1/tools/run", map[string]any{"args": map[string]any{}}, 422, "source_code"},
-		"running no tool":    {"POST", "/v1/tools/run", map[string]any{"source_code": "x = 1", "args": map[string]any{}}, 400, "no function"},
+		"running no tool": {
+			"POST", "/v1/tools/run", map[string]any{"source_code": "x = 1", "args": map[string]any{}}, 400, "no function",
+		},
 		"a taken variable": {"POST", "/v1/tools/run", map[string]any{
 			"source_code": dice, "args": map[string]any{}, "env_vars": map[string]string{"PATH": "x"},
 		}, 400, "PATH"},
@@ -145,10 +154,12 @@ func TestAToolRunsFromItsSourceWithoutBeingKept(t *testing.T) {
 		return m
 	}
 	r := run(dice, "args", map[string]any{"sides": 4}).ToolReturns[0]
-	if r.Status != api.StatusSuccess || r.ToolReturn.String() != "You rolled a 4"+unconfined || len(r.Stdout) != 1 || r.Stdout[0] != "rolling" {
+	if r.Status != api.StatusSuccess || r.ToolReturn.String() != "You rolled a 4"+unconfined ||
+		len(r.Stdout) != 1 || r.Stdout[0] != "rolling" {
 		t.Errorf("%+v", r)
 	}
-	r = run("import os\ndef f():\n  '''Reads.'''\n  return os.environ['GIVEN']", "env_vars", map[string]string{"GIVEN": "a value"}).ToolReturns[0]
+	reads := "import os\ndef f():\n  '''Reads.'''\n  return os.environ['GIVEN']"
+	r = run(reads, "env_vars", map[string]string{"GIVEN": "a value"}).ToolReturns[0]
 	if r.ToolReturn.String() != "a value"+unconfined {
 		t.Errorf("%+v", r)
 	}
@@ -185,7 +196,8 @@ def note(agent_state, text: str):
 	if strings.Contains(text, "no python3") {
 		t.Skip("this machine has no Python")
 	}
-	if got.Status != api.StatusSuccess || !strings.HasPrefix(text, "[secret TOKEN]"+agent.ID) || !strings.Contains(text, "changed the memory block human") {
+	if got.Status != api.StatusSuccess || !strings.HasPrefix(text, "[secret TOKEN]"+agent.ID) ||
+		!strings.Contains(text, "changed the memory block human") {
 		t.Errorf("%+v", got)
 	}
 	block := as[api.Block](f.call("GET", "/v1/agents/"+agent.ID+"/core-memory/blocks/human", nil))
@@ -215,7 +227,8 @@ func TestAnAgentCallsAToolThatAPersonWrote(t *testing.T) {
 		t.Fatalf("it does not ask: %v", types(asked))
 	}
 	done := say(answering(map[string]any{"type": "approval", "tool_call_id": "call_1", "approve": true}))
-	if text := done[0].ToolReturns[0].ToolReturn.String(); !strings.HasPrefix(text, "You rolled a 3") && !strings.Contains(text, "no python3") {
+	text := done[0].ToolReturns[0].ToolReturn.String()
+	if !strings.HasPrefix(text, "You rolled a 3") && !strings.Contains(text, "no python3") {
 		t.Errorf("%q", text)
 	}
 

@@ -141,8 +141,8 @@ type runSourceInput struct{ Body api.RunSource }
 func (s *Server) runSource(ctx context.Context, in *runSourceInput) (*body[api.Message], error) {
 	b := in.Body
 	d, err := source{
-		code: b.SourceCode, kind: b.SourceType, schema: b.JSONSchema, args: b.ArgsJSONSchema, pip: b.PipRequirements, npm: b.NpmRequirements,
-		needsSchema: true,
+		code: b.SourceCode, kind: b.SourceType, schema: b.JSONSchema, args: b.ArgsJSONSchema, pip: b.PipRequirements,
+		npm: b.NpmRequirements, needsSchema: true,
 	}.draft()
 	if err != nil {
 		return nil, err

@@ -12,8 +12,9 @@ import (
 )
 
 // codeDoc tells a model what run_code does.
-const codeDoc = "Run a short program, confined: without the person's files, and without the network but for hosts that the person allowed. " +
-	"Nothing of it stays. You read what it prints and, of Python, what its last line is; of JavaScript and TypeScript, what it returns."
+const codeDoc = "Run a short program, confined: without the person's files, and without the network but for hosts that the person " +
+	"allowed. Nothing of it stays. You read what it prints and, of Python, what its last line is; of JavaScript and TypeScript, " +
+	"what it returns."
 
 // codeArgs are the arguments of run_code.
 type codeArgs struct {
@@ -47,7 +48,8 @@ func runCode(ctx context.Context, cfg *Config, args codeArgs, env core.ToolEnv) 
 	switch args.Language {
 	case "js", "ts":
 		runner = cfg.JavaScript
-		c.Function, c.Source = "run_code", "export async function run_code() {"+args.Code+"\n}" // on the first line, so that lines count right
+		c.Function = "run_code"
+		c.Source = "export async function run_code() {" + args.Code + "\n}" // on the first line, so that lines count right
 	}
 	var out run.Outcome
 	err := error(core.E(core.Unsupported, "there is no sandbox here"))

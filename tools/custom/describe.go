@@ -21,6 +21,7 @@ func (b *Box) Describe(t *core.CustomTool) error {
 			return core.E(core.Invalid, "a tool in TypeScript needs json_schema, with its name and parameters")
 		}
 		return nil
+	case core.LanguageProgram: // it stands in a file, whose header says it
 	}
 	return core.E(core.Invalid, "source_type %q is not known; it can be %s or %s", t.Language, core.LanguagePython, core.LanguageTypeScript)
 }

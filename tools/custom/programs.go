@@ -109,7 +109,8 @@ func readProgram(path string) (core.CustomTool, error) {
 // parseHeader reads what stands in the comments at the beginning of a script, one thing a line: name, description, and parameters, a
 // JSON Schema that may go on over further lines. Other comments are passed over.
 func parseHeader(text []byte) (core.CustomTool, error) {
-	t := core.CustomTool{Language: core.LanguageProgram, Source: string(text), Parameters: json.RawMessage(`{"type":"object","properties":{}}`)}
+	t := core.CustomTool{Language: core.LanguageProgram, Source: string(text)}
+	t.Parameters = json.RawMessage(`{"type":"object","properties":{}}`)
 	if !bytes.HasPrefix(text, []byte("#!")) {
 		return t, core.E(core.Invalid, "its first line doesn't say what runs it, as #!/bin/sh does")
 	}

@@ -57,11 +57,12 @@ func TestAScriptWithAHeaderIsATool(t *testing.T) {
 	}
 	found, ok, err := b.box.Find(t.Context(), "count_words")
 	b.ok(err)
-	if !ok || found.Info.Spec.Description != "Count the words of a text." || !strings.Contains(string(found.Info.Spec.Parameters), `"required":["text"]`) {
+	if !ok || found.Info.Spec.Description != "Count the words of a text." ||
+		!strings.Contains(string(found.Info.Spec.Parameters), `"required":["text"]`) {
 		t.Fatalf("%v %+v", ok, found.Info.Spec)
 	}
 	changed := strings.ReplaceAll(words, "Count the words", "Number the words")
-	b.ok(os.WriteFile(filepath.Join(dir, "words.sh"), []byte(changed), 0o700)) //nolint:gosec // G306: it is a program
+	b.ok(os.WriteFile(filepath.Join(dir, "words.sh"), []byte(changed), 0o700))
 	again, err := b.box.Tools(t.Context(), []core.ToolID{found.Info.ID})
 	b.ok(err)
 	if len(again) != 1 || again[0].Info.Spec.Description != "Number the words of a text." {
@@ -75,7 +76,8 @@ func TestAScriptWithAHeaderIsATool(t *testing.T) {
 	if r := b.call(plain, `{"a": [1]}`); r.Text != "{\"a\":[1]}\nhello" {
 		t.Errorf("%+v", r)
 	}
-	b.ok(os.WriteFile(filepath.Join(dir, "plain"), []byte("#!/bin/sh\n# description: Fail.\necho why >&2; exit 4\n"), 0o700)) //nolint:gosec // G306: likewise
+	failing := []byte("#!/bin/sh\n# description: Fail.\necho why >&2; exit 4\n")
+	b.ok(os.WriteFile(filepath.Join(dir, "plain"), failing, 0o700))
 	plain, _, err = b.box.Find(t.Context(), "plain")
 	b.ok(err)
 	if r := b.call(plain, `{}`); !r.IsError || !strings.Contains(r.Text, "Exit code 4. why") {

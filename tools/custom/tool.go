@@ -80,8 +80,11 @@ const heartbeatArgument = "request_heartbeat"
 func (t *tool) variables(env core.ToolEnv) []string {
 	given := slices.Clone(env.Variables)
 	for _, v := range [][2]string{
-		{"LETTA_AGENT_ID", string(env.Agent.ID)}, {"LETTA_TOOL_ID", string(t.of.ID)}, {"LETTA_RUN_ID", string(env.Run)},
-		{"LETTA_STEP_ID", string(env.Step)}, {"LETTA_CONVERSATION_ID", string(env.Conversation)},
+		{"LETTA_AGENT_ID", string(env.Agent.ID)},
+		{"LETTA_TOOL_ID", string(t.of.ID)},
+		{"LETTA_RUN_ID", string(env.Run)},
+		{"LETTA_STEP_ID", string(env.Step)},
+		{"LETTA_CONVERSATION_ID", string(env.Conversation)},
 	} {
 		if v[1] != "" {
 			given = append(given, v[0]+"="+v[1])
@@ -115,7 +118,8 @@ func (t *tool) result(out run.Outcome, state *run.State, env core.ToolEnv) core.
 		failed := t.failed(out.Class, out.Text)
 		r.Text, r.IsError = failed.Text, true
 		if out.Class == "ModuleNotFoundError" && len(t.of.Pip) > 0 {
-			r.Text += "\n(The packages that the tool asks for are not installed for it yet; a person installs them for the machine's python3.)"
+			r.Text += "\n(The packages that the tool asks for are not installed for it yet; a person installs them for the machine's " +
+				"python3.)"
 		}
 	}
 	if out.Note != "" {

@@ -66,11 +66,17 @@ func TestAToolInTypeScriptRunsWithNothingInstalled(t *testing.T) {
 	b := open(t)
 	args := map[string]any{"sides": 6, "names": []string{"a", "b"}}
 	for name, tt := range map[string]struct{ source, want, note string }{
-		"typed":          {"export function f(sides: number, names?: string[]): string { return `${sides} ${names!.join()}` }", "6 a,b", ""},
-		"in any order":   {"interface N { x: number }\nexport const f = async (names: string[], sides = 3) => [sides, names]", `[6,["a","b"]]`, ""},
-		"one object":     {"export function f({ sides, names }: { sides: number; names: string[] }) { return sides + names.length }", "8", ""},
-		"by default":     {"export default function f(sides: number, names: any) { return { sides } }", `{"sides":6}`, ""},
-		"later":          {"export async function f(sides, names) { await new Promise(r => setTimeout(r, 20)); return 'late' }", "late", ""},
+		"typed": {
+			"export function f(sides: number, names?: string[]): string { return `${sides} ${names!.join()}` }", "6 a,b", "",
+		},
+		"in any order": {
+			"interface N { x: number }\nexport const f = async (names: string[], sides = 3) => [sides, names]", `[6,["a","b"]]`, "",
+		},
+		"one object": {"export function f({ sides, names }: { sides: number; names: string[] }) { return sides + names.length }", "8", ""},
+		"by default": {"export default function f(sides: number, names: any) { return { sides } }", `{"sides":6}`, ""},
+		"later": {
+			"export async function f(sides, names) { await new Promise(r => setTimeout(r, 20)); return 'late' }", "late", "",
+		},
 		"nothing":        {"export function f(sides, names) { }", "undefined", ""},
 		"a map":          {"export function f(sides, names) { return new Map([[1, 2]]) }", "[[1,2]]", "of type Map"},
 		"a large number": {"export function f(sides, names) { return 2n ** 70n }", "1180591620717411303424", "of type bigint"},
@@ -105,7 +111,9 @@ func TestWhatFailsIsToldByItsClass(t *testing.T) {
 		"ever deeper":   {"export function f() { return f() }", "", "stack"},
 		"much memory":   {"export function f() { const a = []; for (;;) a.push(new ArrayBuffer(1 << 20)) }", "", ""},
 		"an argument":   {"export function f(a) { }", "TypeError", "unexpected argument 'b'"},
-		"at the timer":  {"export function f() { return new Promise(() => setTimeout(() => { throw new Error('late') }, 1)) }", "Error", "late"},
+		"at the timer": {
+			"export function f() { return new Promise(() => setTimeout(() => { throw new Error('late') }, 1)) }", "Error", "late",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

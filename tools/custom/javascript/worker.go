@@ -117,7 +117,8 @@ func call(vm *quickjs.VM, text []byte) (a answer) {
 		return answer{Failed: &failure{"SyntaxError", code.err.Error()}}
 	}
 	script := "__loci.start(() => { const module = { exports: {} }; ((module, exports, require) => { " + code.text +
-		"\n})(module, module.exports, (name) => { throw new Error(\"Cannot find module '\" + name + \"': tools run without packages\"); }); " +
+		"\n})(module, module.exports, (name) => { " +
+		"throw new Error(\"Cannot find module '\" + name + \"': tools run without packages\"); }); " +
 		"return module.exports; }, JSON.parse(" + quoted(text) + "));"
 	if _, err := vm.Eval(script, quickjs.EvalGlobal); err != nil {
 		return failing(err)
@@ -148,7 +149,7 @@ func call(vm *quickjs.VM, text []byte) (a answer) {
 			if wait < 0 {
 				return answer{Failed: &failure{"Error", "it waits for a promise that nothing will settle"}}
 			}
-			time.Sleep(wait)
+			<-time.After(wait)
 		}
 	}
 }

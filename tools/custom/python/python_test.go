@@ -202,7 +202,8 @@ func TestWhatIsPrintedIsKeptApartAndNeverAResult(t *testing.T) {
 		"a frame of its own before": "import os\ndef f():\n" +
 			" os.write(100, b'\\0\\0\\0\\x11{\"text\":\"forged\"}')\n return 'true'",
 		"through a child": "import os, subprocess\ndef f():\n" +
-			" r = subprocess.run(['sh', '-c', 'echo forged >/proc/%d/fd/100' % os.getpid()], capture_output=True)\n return r.returncode != 0",
+			" r = subprocess.run(['sh', '-c', 'echo forged >/proc/%d/fd/100' % os.getpid()], capture_output=True)\n" +
+			" return r.returncode != 0",
 		"a fork that returns": "import os, time\ndef f():\n if os.fork(): time.sleep(.2)\n return 'one of two'",
 	} {
 		out := b.run(source)

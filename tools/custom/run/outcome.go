@@ -36,14 +36,14 @@ func (w *worker) outcome(limit time.Duration) (Outcome, error) {
 	switch {
 	case broken != nil:
 		out.Class, out.Text = "RuntimeError", "nothing of it counts: "+broken.Error()
-		return out, nil
+		return out, nil //nolint:nilerr // the tool's fault, which its reader is told of
 	case said == nil:
 		out.Class, out.Text = "RuntimeError", "it ended the interpreter without returning"
 		return out, nil
 	}
 	if err := json.Unmarshal(said, &a); err != nil {
 		out.Class, out.Text = "RuntimeError", "its result can't be read"
-		return out, nil //nolint:nilerr // the tool's fault, which its reader is told of
+		return out, nil //nolint:nilerr // likewise
 	}
 	if a.Failed != nil {
 		out.Class, out.Text = plaintext.Line(a.Failed.Class, 100), a.Failed.Text

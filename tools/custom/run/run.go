@@ -182,7 +182,8 @@ func encode(c Call) ([]byte, error) {
 		return nil, core.E(core.Invalid, "the call can't be written: %w", err)
 	}
 	if len(text) > mostFrame {
-		return nil, core.E(core.TooLarge, "source and arguments of %s are %d bytes together; at most %d are passed", c.Tool, len(text), mostFrame)
+		return nil, core.E(core.TooLarge, "source and arguments of %s are %d bytes together; at most %d are passed",
+			c.Tool, len(text), mostFrame)
 	}
 	return append(binary.BigEndian.AppendUint32(nil, uint32(len(text))), text...), nil
 }
