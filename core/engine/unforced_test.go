@@ -14,10 +14,12 @@ func TestPlainWordsOfAModelThatCannotBeForcedAreItsMessage(t *testing.T) {
 		said   string
 		stop   core.StopReason
 	}{
-		"words alone":               {false, say("Hello there."), "Hello there.", core.StopEndTurn},
-		"words of one that obeys":   {true, say("Hello there."), "", core.StopNoToolCall},
-		"through its tool":          {false, calling("send_message", map[string]any{"message": "Hi."}), "Hi.", core.StopEndTurn},
-		"thoughts before its words": {false, turn{deltas: append([]core.Delta{{Reasoning: "hm"}}, say("Hello.").deltas...)}, "Hello.", core.StopEndTurn},
+		"words alone":             {false, say("Hello there."), "Hello there.", core.StopEndTurn},
+		"words of one that obeys": {true, say("Hello there."), "", core.StopNoToolCall},
+		"through its tool":        {false, calling("send_message", map[string]any{"message": "Hi."}), "Hi.", core.StopEndTurn},
+		"thoughts before its words": {
+			false, turn{deltas: append([]core.Delta{{Reasoning: "hm"}}, say("Hello.").deltas...)}, "Hello.", core.StopEndTurn,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

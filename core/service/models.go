@@ -179,8 +179,8 @@ func bareInfo(handle core.Handle) core.ModelInfo {
 
 // Pull has a server download a model.
 func (m *Models) Pull(ctx context.Context, name string, env core.Env) iter.Seq2[core.Pulled, error] {
-	if p, ok := m.Models.(core.Puller); ok {
-		return p.Pull(ctx, name, m.env(env))
+	if m.Puller != nil {
+		return m.Puller.Pull(ctx, name, m.env(env))
 	}
 	return func(yield func(core.Pulled, error) bool) {
 		yield(core.Pulled{}, core.E(core.Unsupported, "no model can be downloaded here"))

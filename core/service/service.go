@@ -30,6 +30,7 @@ type Config struct {
 	Search core.Searcher
 	Engine *engine.Engine
 	Models core.Models
+	Puller core.Puller // downloads models; nil: nobody does
 	Tools  core.Toolbox
 
 	Forgetter core.Forgetter // nil: nothing can be forgotten

@@ -133,7 +133,8 @@ type chatReader struct {
 
 func newChatReader(c *Client, req core.ChatRequest, x *exchange) chatReader {
 	return chatReader{
-		who: c.who, history: c.quirks.History, texts: req.Info.TextCalls != "", wish: req.Tokens, x: x, calls: callList{offered: names(req.Tools)},
+		who: c.who, history: c.quirks.History, texts: req.Info.TextCalls != "", wish: req.Tokens, x: x,
+		calls: callList{offered: names(req.Tools)},
 		split: wire.Splitter{Hold: c.swallowing(req.Model)}, swallows: func() { c.swallows(req.Model) },
 	}
 }
