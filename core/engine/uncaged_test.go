@@ -76,7 +76,8 @@ func TestALineRunsUncagedWhereAPersonOrARuleSaysSoAndItsRecordSaysSo(t *testing.
 			}
 		}
 		h.submit(h.answering(a, d))
-		if passed, layers := record(h, a); passed != "a person, uncaged" || layers != core.LayersUncaged || len(tool.uncaged) != 1 || !tool.uncaged[0] {
+		passed, layers := record(h, a)
+		if passed != "a person, uncaged" || layers != core.LayersUncaged || len(tool.uncaged) != 1 || !tool.uncaged[0] {
 			t.Errorf("%q let it pass, %q held it, it ran %v", passed, layers, tool.uncaged)
 		}
 	})

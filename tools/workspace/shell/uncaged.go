@@ -13,7 +13,9 @@ func (s *Shell) uncage(p *place, variables []string) {
 	p.uncaged = true
 	isPath := func(v string) bool { return strings.HasPrefix(v, "PATH=") }
 	path := p.env[slices.IndexFunc(p.env, isPath)]
-	p.env = []string{path, "HOME=" + s.cfg.Home, "LANG=C.UTF-8", "TERM=dumb", "NO_COLOR=1", "GIT_TERMINAL_PROMPT=0", "GIT_PAGER=cat", "PAGER=cat"}
+	p.env = []string{
+		path, "HOME=" + s.cfg.Home, "LANG=C.UTF-8", "TERM=dumb", "NO_COLOR=1", "GIT_TERMINAL_PROMPT=0", "GIT_PAGER=cat", "PAGER=cat",
+	}
 	for _, name := range lent {
 		if s.cfg.Environ == nil {
 			break
