@@ -54,7 +54,8 @@ func (r *resource) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 			http.Error(w, `{"error":{"code":"404","message":"Resource not found"}}`, http.StatusNotFound)
 			return
 		}
-		fmt.Fprint(w, `{"data":[{"id":"ours","model":"gpt-4o-mini","status":"succeeded"},{"id":"deep","model":"gpt-5.4","status":"succeeded"},
+		fmt.Fprint(w, `{"data":[{"id":"ours","model":"gpt-4o-mini","status":"succeeded"},
+			{"id":"deep","model":"gpt-5.4","status":"succeeded"},
 			{"id":"vectors","model":"text-embedding-3-small","status":"succeeded"},
 			{"id":"half","model":"gpt-4o","status":"creating"}],"object":"list"}`)
 	case strings.HasSuffix(req.URL.Path, "/chat/completions"):
@@ -201,7 +202,7 @@ func TestATokenThatACommandPrintsSignsUntilItExpires(t *testing.T) {
 	script := filepath.Join(t.TempDir(), "token")
 	count := filepath.Join(t.TempDir(), "count")
 	text := "#!/bin/sh\necho run >> \"" + count + "\"\necho printed\n"
-	if err := os.WriteFile(script, []byte(text), 0o700); err != nil { //nolint:gosec // a program
+	if err := os.WriteFile(script, []byte(text), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	p := azureWith(t, map[string]string{"base_url": r.URL, "token_command": "'" + script + "' --resource x"})

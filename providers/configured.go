@@ -74,7 +74,8 @@ func (r *Row) configure(settings map[string]string) error {
 		c, ok := (*of).(protocol.Configurer)
 		if !ok {
 			return core.E(core.Invalid, "there is no setting %q of %s", slices.Sorted(maps.Keys(settings))[0], r.Title).
-				WithHint("there are base_url, token_command, models.NAME; and of its models %s", strings.Join(protocol.ModelSettings(), ", "))
+				WithHint("there are base_url, token_command, models.NAME; and of its models %s",
+					strings.Join(protocol.ModelSettings(), ", "))
 		}
 		var err error
 		if *of, err = c.Set(settings); err != nil {

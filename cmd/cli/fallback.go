@@ -23,7 +23,7 @@ run, with --model, has no fallback.`,
 			model := ""
 			if len(args) > 1 && args[1] != "off" {
 				if model = args[1]; !strings.Contains(model, "/") {
-					return invalid("%q is not a handle", clip(model, 60)).withHint("write it as provider/model; loci models lists them")
+					return invalid("%q is not a handle", clip(model, 60)).withHint("write it as provider/model, as in: loci models")
 				}
 			}
 			c, g, err := a.agentOf(ctx, first(args))

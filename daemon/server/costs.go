@@ -99,8 +99,8 @@ func wireBudget(s spend.State) api.Budget {
 		shown = append(shown, s.Spent.Cost.String()+" of "+s.Money.String())
 	}
 	if s.Tokens > 0 {
-		out.Tokens = &s.Budget.Tokens
-		shown = append(shown, fmt.Sprintf("%d of %d tokens", s.Spent.Tokens(), s.Budget.Tokens))
+		out.Tokens = &s.Tokens
+		shown = append(shown, fmt.Sprintf("%d of %d tokens", s.Spent.Tokens(), s.Tokens))
 	}
 	out.Shown = strings.Join(shown, ", ")
 	return out
