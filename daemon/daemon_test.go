@@ -453,7 +453,8 @@ func TestTheDoctorNamesEveryProvider(t *testing.T) {
 	}
 	want := map[string]string{
 		"store": api.CheckOK, "openai": api.CheckOK, "ollama": api.CheckOK, "secrets": api.CheckOK,
-		"azure": api.CheckWarning, "vllm": api.CheckWarning,
+		"azure":    api.CheckError, // a key without an address
+		"vllm":     api.CheckWarning,
 		"lmstudio": api.CheckWarning,
 		"git":      api.CheckOK, // even without it: only a mirror needs it
 	}

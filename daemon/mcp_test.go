@@ -20,7 +20,7 @@ func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 	if b != "" {
 		r.Header.Set("Authorization", "Bearer "+string(b))
 	}
-	return http.DefaultTransport.RoundTrip(r)
+	return (&http.Transport{DisableKeepAlives: true}).RoundTrip(r)
 }
 
 // program connects another program to a daemon over TCP.

@@ -157,8 +157,9 @@ func (d *Daemon) join(ctx context.Context) (parts, error) {
 	beside := []string{d.cfg.Paths.Home, d.cfg.Paths.State, filepath.Dir(d.cfg.Paths.Config)}
 	p.services = service.New(service.Config{
 		Store: p.store, Search: search, Engine: p.engine, Models: p.models, Puller: p.reached, Tools: toolbox,
-		Clock: d.cfg.Clock, Logger: d.logger, Env: d.env, Embedders: embedders, Embedding: p.embedding, DefaultModel: core.Handle(settings.Model),
-		Accepted: p.intake.Nudge, Restorer: workspace.Restorer{Contents: held}, Pictures: pictures, Remote: remote.New(nil),
+		Clock: d.cfg.Clock, Logger: d.logger, Env: d.env, Embedders: embedders, Embedding: p.embedding,
+		DefaultModel: core.Handle(settings.Model),
+		Accepted:     p.intake.Nudge, Restorer: workspace.Restorer{Contents: held}, Pictures: pictures, Remote: remote.New(nil),
 		Searches: d.network().Searches,
 		Maker:    toolbox, Variables: p.variables, Hosts: p.hosts,
 		Catalogue: p.reached, Sealer: p.sealer,

@@ -45,7 +45,8 @@ func TestNothingGetsOutWithoutNamespaces(t *testing.T) {
 		// That a file or a process is there can be seen.
 		"proc/processes of the machine", "proc/the kernel's settings", "other processes/hold one", "other processes/ask for its priority",
 		// It is put back after the job, which a test of its own sees.
-		"git/a hook", "git/the configuration by hand", "git/a hook in a folder that was opened",
+		"git/a hook", "git/the configuration by hand", "git/a hook in a folder that was opened", "git/another folder in its place",
+		"git/other hooks in their place", "git/a link in place of the configuration", "git/a new repository in its place",
 		// The watcher is not the first process; that it can't be signalled, a test of its own sees.
 		"forged results/end the watcher", "forged results/signal the watcher into its own end",
 		// The job's own folder is on disk, where only a floor is watched.

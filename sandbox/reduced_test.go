@@ -135,14 +135,33 @@ echo ../x > .git/commondir; echo data > .git/objects/y; echo over`, "over")
 			t.Errorf("%s is named: %v", name, r.Changed)
 		}
 	}
-	r = says(t, l, job, "mv .git .g && cp -r .g .git && echo evil > .git/hooks/pre-commit && rm -r .g/hooks; echo over", "over")
-	for _, git := range []string{".git", ".g"} {
-		if got, err := os.ReadFile(filepath.Join(dir, git, "hooks/pre-commit")); err == nil && string(got) != "#!/bin/sh\n" {
-			t.Errorf("%s: a hook holds %q", git, got)
+	// It may be ended in the middle, when what is covered moves.
+	for _, line := range []string{
+		"mv .git .g && cp -r .g .git && echo evil > .git/hooks/pre-commit && rm -r .g/hooks",
+		"mv .git/hooks .git/h && mkdir .git/hooks && echo evil > .git/hooks/pre-commit",
+		"printf '[core]\n\tpager = evil\n' > c; rm .git/config && ln -s ../c .git/config",
+		"rm -rf .git && mkdir -p .git/hooks && printf '[core]\n\tpager = evil\n' > .git/config && echo evil > .git/hooks/pre-commit",
+	} {
+		dir, job := yard(t)
+		was, err := os.Lstat(filepath.Join(dir, ".git"))
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
-	if !strings.Contains(strings.Join(r.Changed, " "), filepath.Join(dir, ".git")) {
-		t.Errorf("named: %v", r.Changed)
+		job.Argv = []string{"bash", "-c", line}
+		r := run(t.Context(), t, l, job)
+		for _, git := range []string{".git", ".g"} {
+			if got, err := os.ReadFile(filepath.Join(dir, git, "hooks/pre-commit")); err == nil && string(got) != "#!/bin/sh\n" {
+				t.Errorf("%s: %s: a hook holds %q", line, git, got)
+			}
+		}
+		if got, err := os.ReadFile(filepath.Join(dir, ".git/config")); err == nil && strings.Contains(string(got), "evil") {
+			t.Errorf("%s: the configuration holds %q", line, got)
+		}
+		now, err := os.Lstat(filepath.Join(dir, ".git"))
+		moved := err != nil || !os.SameFile(was, now)
+		if moved && !strings.Contains(strings.Join(r.Changed, " "), filepath.Join(dir, ".git")) {
+			t.Errorf("%s: named: %v", line, r.Changed)
+		}
 	}
 }
 

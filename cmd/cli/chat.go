@@ -130,7 +130,8 @@ func (f *chatFlags) check(fs *pflag.FlagSet) error {
 	case fs.Changed("timeout") && f.timeout <= 0:
 		return invalid("--timeout must be more than nothing, like 90s or 5m")
 	case f.model != "" && !strings.Contains(f.model, "/"):
-		return invalid("--model %q is not a handle", clip(f.model, 60)).withHint("write it as provider/model; they are listed by loci models")
+		return invalid("--model %q is not a handle", clip(f.model, 60)).
+			withHint("write it as provider/model; they are listed by loci models")
 	case !f.print && (fs.Changed("output-format") || fs.Changed("input-format") || f.json || f.timeout > 0 || f.maxSteps > 0):
 		return invalid("--output-format, --input-format, --json, --max-steps and --timeout belong to one shot").
 			withHint(`loci -p "your question" …`)

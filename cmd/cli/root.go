@@ -250,8 +250,8 @@ func (a *app) agentCommands() []*cobra.Command {
 func (a *app) homeCommands() []*cobra.Command {
 	return []*cobra.Command{
 		a.daemonCommand(), a.doctorCommand(), a.pathsCommand(), a.configCommand(), a.backupCommand(),
-		a.restoreCommand(), a.forgetCommand(), a.permissionsCommand(), a.trustCommand(), a.secretsCommand(), a.providersCommand(), a.mcpCommand(),
-		a.costCommand(), a.budgetCommand(), a.uninstallCommand(), a.versionCommand(),
+		a.restoreCommand(), a.forgetCommand(), a.permissionsCommand(), a.trustCommand(), a.secretsCommand(), a.providersCommand(),
+		a.mcpCommand(), a.costCommand(), a.budgetCommand(), a.uninstallCommand(), a.versionCommand(),
 	}
 }
 

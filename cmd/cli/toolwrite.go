@@ -77,8 +77,8 @@ func (a *app) toolsAdd() *cobra.Command {
 	var f toolFlags
 	c := &cobra.Command{
 		Use: "add FILE|-", Short: "Keep a tool that you wrote, in place of one of its name", Args: exactly("the file"),
-		Long: `Keep a tool that you wrote, in place of one of its name. In Python it is a function with type hints and a docstring, which says
-what it does and, under "Args:", what each parameter is for. In TypeScript or JavaScript it is an exported function, whose name,
+		Long: `Keep a tool that you wrote, in place of one of its name. In Python it is a function with type hints and a docstring, which
+says what it does and, under "Args:", what each parameter is for. In TypeScript or JavaScript it is an exported function, whose name,
 description and parameters stand in a file of their own (--schema). Nothing of it is run before an agent calls it, and then it is
 confined.`,
 		Example: `  loci tools add dice.py
@@ -209,8 +209,8 @@ func (a *app) toolsTest() *cobra.Command {
 	var single []string
 	c := &cobra.Command{
 		Use: "test TOOL|FILE", Short: "Run a tool once, or a file that is none yet", Args: exactly("the tool"),
-		Long: `Run a tool once, as confined as for an agent. A name is one of a tool that is kept; a path to a file is run without being kept.
-With --agent it is run as a tool of that agent: with its secrets, and with its memory blocks where the tool takes agent_state.`,
+		Long: `Run a tool once, as confined as for an agent. A name is one of a tool that is kept; a path to a file is run without being
+kept. With --agent it is run as a tool of that agent: with its secrets, and with its memory blocks where the tool takes agent_state.`,
 		Example: `  loci tools test roll_dice --arg sides=20
   loci tools test ./dice.py --args '{"sides": 6}'`,
 		RunE: func(cmd *cobra.Command, args []string) error {

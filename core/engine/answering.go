@@ -121,8 +121,8 @@ func (a *Answer) match(request *core.Message) ([]core.Decision, error) {
 			return nil, core.E(core.Invalid, "call %s can only be allowed this once: it asks each time", w.CallID)
 		}
 		if d.Uncaged && (!w.Uncaged || !d.Approve || d.Request == "" || d.Hash == "") {
-			return nil, core.E(core.Invalid, "only a line that offers it runs outside of the sandbox, with the approval of a call that is named "+
-				"by request and hash")
+			return nil, core.E(core.Invalid, "only a line that offers it runs outside of the sandbox, with the approval of a call that is "+
+				"named by request and hash")
 		}
 		if d.Arguments == w.Arguments {
 			d.Arguments = ""

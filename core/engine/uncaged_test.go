@@ -86,7 +86,8 @@ func TestALineRunsUncagedWhereAPersonOrARuleSaysSoAndItsRecordSaysSo(t *testing.
 		h, a, tool := running(t, writtenRules(t, permission.List{}), "git push")
 		request, w := askedOnce(t, h, a)
 		h.submit(h.answering(a, allowing(request, w)))
-		if passed, layers := record(h, a); passed != "a person" || layers != "namespaces, seccomp" || len(tool.uncaged) != 1 || tool.uncaged[0] {
+		passed, layers := record(h, a)
+		if passed != "a person" || layers != "namespaces, seccomp" || len(tool.uncaged) != 1 || tool.uncaged[0] {
 			t.Errorf("%q let it pass, %q held it, it ran %v", passed, layers, tool.uncaged)
 		}
 	})

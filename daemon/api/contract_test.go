@@ -244,8 +244,11 @@ func tooRich(schema, key string) bool {
 }
 
 // ours are keys that we add to the contract's: what made a message a result stands where passages have it, the settings
-// of the older form of compaction, a word about the summariser, and two names that the quickstart of 2024 uses.
+// of the older form of compaction, a word about the summariser, two names that the quickstart of 2024 uses, and the effort of one run.
 func ours(schema, key string) bool {
+	if key == "override_effort" {
+		return true
+	}
 	switch schema {
 	case "MessageSearchResult":
 		return key == "metadata"

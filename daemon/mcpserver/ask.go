@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"time"
@@ -31,8 +32,8 @@ type askArgs struct {
 func (s *server) addAsk(m *mcp.Server) {
 	mcp.AddTool(m, &mcp.Tool{
 		Name: "ask_agent", Title: "Ask the agent",
-		Description: "Ask the agent itself and wait for its answer, which may take minutes: it thinks, searches its memory and uses its own " +
-			"tools. Use memory_search where a search is enough. It remembers what you asked before.",
+		Description: "Ask the agent itself and wait for its answer, which may take minutes: it thinks, searches its memory and uses its " +
+			"own tools. Use memory_search where a search is enough. It remembers what you asked before.",
 	}, s.ask)
 }
 
@@ -80,7 +81,8 @@ func callers(meta mcp.Meta, g api.AgentState) ([]string, error) {
 		return nil, fmt.Errorf("%s is a list of ids of agents", callersKey)
 	}
 	for _, id := range chain {
-		if !strings.HasPrefix(id, "agent-") || len(id) > len(g.ID)+8 || strings.ContainsFunc(id, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		odd := func(r rune) bool { return r <= ' ' || r > '~' }
+		if !strings.HasPrefix(id, "agent-") || len(id) > len(g.ID)+8 || strings.ContainsFunc(id, odd) {
 			return nil, fmt.Errorf("%s holds what is no id of an agent", callersKey)
 		}
 	}
@@ -141,7 +143,7 @@ func (s *server) cancel(ctx context.Context, agent, run string) {
 	ctx, stop := context.WithTimeout(ctx, cancelling)
 	defer stop()
 	if _, err := s.cfg.Client.Cancel(ctx, agent, run); err != nil {
-		s.cfg.Logger.WarnContext(ctx, "a question that nobody waits for could not be cancelled", "run", run, "error", err)
+		s.cfg.Logger.WarnContext(ctx, "a question that nobody waits for could not be cancelled", slog.String("run", run), slog.Any("error", err))
 	}
 }
 
@@ -159,7 +161,7 @@ func (a *asking) take(m api.Message) string {
 	if m.RunID != "" {
 		a.run = m.RunID
 	}
-	switch m.MessageType {
+	switch m.MessageType { //nolint:exhaustive // the others say nothing of how far it is
 	case api.MessageAssistant:
 		if t := strings.TrimSpace(m.Content.String()); t != "" {
 			a.said = append(a.said, t)

@@ -136,7 +136,8 @@ func TestAnotherProgramSearchesReadsAndRemembers(t *testing.T) {
 	if !strings.Contains(found, "Deployments happen on Thursdays.") || !strings.Contains(found, "mcp:claude-code") {
 		t.Errorf("it isn't found, or not under the program's name: %s", found)
 	}
-	if got := call(t, s, "memory_search", map[string]any{"query": "deploy", "tags": []string{"home"}}, nil); !strings.HasPrefix(got, "Nothing") {
+	elsewhere := map[string]any{"query": "deploy", "tags": []string{"home"}}
+	if got := call(t, s, "memory_search", elsewhere, nil); !strings.HasPrefix(got, "Nothing") {
 		t.Errorf("another tag: %s", got)
 	}
 	if got := call(t, s, "memory_blocks", nil, nil); !strings.Contains(got, "## human\nLives in Oulu.") {
@@ -173,9 +174,10 @@ func TestAnAgentIsAskedInAConversationOfItsOwnAndKnowsWhoAsks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	const from = "[From the program codex, through MCP. No person wrote this.]\n\n"
 	told := 0
 	for _, m := range said {
-		if m.MessageType == api.MessageUser && strings.HasPrefix(m.Content.String(), "[From the program codex, through MCP. No person wrote this.]\n\n") {
+		if m.MessageType == api.MessageUser && strings.HasPrefix(m.Content.String(), from) {
 			told++
 		}
 	}
@@ -203,7 +205,8 @@ func TestAnAgentThatWaitsForTheAnswerIsNotAsked(t *testing.T) {
 			t.Errorf("%v: %s", want, got)
 		}
 	}
-	if got := call(t, s, "ask_agent", map[string]any{"message": "hello"}, mcp.Meta{"loci/callers": []string{"agent-1"}}); strings.HasPrefix(got, "error") {
+	other := mcp.Meta{"loci/callers": []string{"agent-1"}}
+	if got := call(t, s, "ask_agent", map[string]any{"message": "hello"}, other); strings.HasPrefix(got, "error") {
 		t.Errorf("one other that waits: %s", got)
 	}
 }
@@ -322,9 +325,13 @@ func TestWhatWasAskedBeforeTheEndIsAnswered(t *testing.T) {
 	c := house(t)
 	agent(t, c, "Ada")
 	const hello = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},` +
-		`"clientInfo":{"name":"x","version":"1"}}}` + "\n" + `{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n"
+		`"clientInfo":{"name":"x","version":"1"}}}` + "\n" + `{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n" //nolint:misspell // the protocol's word
 	for name, one := range map[string]struct{ asked, want string }{
-		"an answer":     {`{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"name":"ask_agent","arguments":{"message":"Hello"}}}`, `"id":"a"`},
+		"an answer": {
+			`{"jsonrpc":"2.0","id":"a","method":"tools/call",` +
+				`"params":{"name":"ask_agent","arguments":{"message":"Hello"}}}`,
+			`"id":"a"`,
+		},
 		"no line's end": {`{"jsonrpc":"2.0","id":7,"method":"tools/list"}`, `"id":7`},
 		"a request that was withdrawn": {
 			`{"jsonrpc":"2.0","id":8,"method":"tools/list"}` + "\n" +
@@ -385,7 +392,7 @@ func TestItIsServedOverHTTP(t *testing.T) {
 	if got := call(t, s, "memory_search", map[string]any{"query": "kettle"}, nil); !strings.Contains(got, "mcp:crush") {
 		t.Errorf("it isn't stored under the program's name: %s", got)
 	}
-	resp, err := http.Post(h.URL, "application/json", io.LimitReader(endlessly('x'), 8<<20)) //nolint:noctx // it ends by itself
+	resp, err := http.Post(h.URL, "application/json", io.LimitReader(endlessly('x'), 8<<20))
 	if err != nil {
 		return // cut off, which is as good
 	}

@@ -64,7 +64,8 @@ func (s *server) addMemory(m *mcp.Server) {
 func (s *server) addRemember(m *mcp.Server) {
 	mcp.AddTool(m, &mcp.Tool{
 		Name: "remember", Title: "Remember", Annotations: &mcp.ToolAnnotations{DestructiveHint: new(bool), OpenWorldHint: new(bool)},
-		Description: "Store one fact for the long term. Search first, so that nothing is stored twice. It is tagged with your program's name.",
+		Description: "Store one fact for the long term. Search first, so that nothing is stored twice. " +
+			"It is tagged with your program's name.",
 	}, s.remember)
 }
 

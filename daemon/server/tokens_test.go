@@ -23,7 +23,8 @@ func generating(_ context.Context, n int, req core.ChatRequest) []any {
 	if n == 0 {
 		return []any{
 			core.Delta{Text: "Wait."},
-			core.Delta{Call: &core.CallDelta{ID: "c1", Name: "conversation_search", Arguments: `{"query":"tea"}`}}, end,
+			core.Delta{Call: &core.CallDelta{ID: "c1", Name: "conversation_search", Arguments: `{"query":"tea"}`}},
+			end,
 		}
 	}
 	return []any{"Done.", end}

@@ -72,7 +72,9 @@ func (c *Client) List(ctx context.Context) (protocol.Listing, error) {
 
 // Describe implements protocol.Server. On this wire, a server's listing is all it says.
 func (c *Client) Describe(_ context.Context, name string) (protocol.Model, error) {
-	return protocol.Model{Name: name, Tools: true, ToolsGuess: true, Forced: c.quirks.Force != ForceNot, Reasoning: Reasons(name), Guess: true}, nil
+	return protocol.Model{
+		Name: name, Tools: true, ToolsGuess: true, Forced: c.quirks.Force != ForceNot, Reasoning: Reasons(name), Guess: true,
+	}, nil
 }
 
 // parseListing splits {"data":[…]}, {"models":[…]} or a bare array into rows.
@@ -112,7 +114,9 @@ func parseEntry(row json.RawMessage) (entry, bool) {
 
 // model converts a row.
 func (c *Client) model(e entry) protocol.Model {
-	m := protocol.Model{Name: e.ID, MaxOutput: int(max(e.MaxCompletionTokens, e.MaxOutputTokens)), Tools: true, ToolsGuess: true, Reasoning: Reasons(e.ID)}
+	m := protocol.Model{
+		Name: e.ID, MaxOutput: int(max(e.MaxCompletionTokens, e.MaxOutputTokens)), Tools: true, ToolsGuess: true, Reasoning: Reasons(e.ID),
+	}
 	for _, n := range []wire.Size{e.MaxModelLen, e.ContextWindow, e.ContextLength, e.MaxContextLength, e.MaxInputTokens} {
 		if n > 0 {
 			m.Window = int(n)

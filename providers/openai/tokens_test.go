@@ -14,7 +14,8 @@ import (
 func TestIDsAndProbabilitiesOfTokensAreThoseThatTheServerGives(t *testing.T) {
 	t.Parallel()
 	const answer = `{"choices":[{"message":{"role":"assistant","content":"Hi."},"finish_reason":"stop","prompt_token_ids":[1,2],` +
-		`"token_ids":[15,16],"logprobs":{"content":[{"token":"H","bytes":[72],"logprob":-0.5,"top_logprobs":[{"token":"h","logprob":-2}]},` +
+		`"token_ids":[15,16],"logprobs":{"content":[` +
+		`{"token":"H","bytes":[72],"logprob":-0.5,"top_logprobs":[{"token":"h","logprob":-2}]},` +
 		`{"token":"i.","logprob":-0.1,"top_logprobs":[]}]}}],"usage":{"prompt_tokens":2,"completion_tokens":2}}`
 	r := serve(t, openai.Quirks{TokenIDs: true}, answer)
 	req := providertest.Ask("m", "hello")

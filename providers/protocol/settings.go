@@ -11,8 +11,8 @@ import (
 // ModelSettings are the settings that every provider has besides those of its protocol.
 func ModelSettings() []string {
 	return []string{
-		"context_window", "efforts", "images", "input_price", "max_output", "output_price", "read_price", "temperature", "text_calls", "tools",
-		"write_price",
+		"context_window", "efforts", "images", "input_price", "max_output", "output_price", "read_price", "temperature", "text_calls",
+		"tools", "write_price",
 	}
 }
 

@@ -8,7 +8,8 @@ import (
 )
 
 // RunThrough makes those attempts in which a program alone is what tries, in sandboxes that run it in some other way, such as from a
-// tool that has no project. One that fails even where nothing answers it would prove nothing; the layers of a sandbox are Run's to tell apart.
+// tool that has no project. One that fails even where nothing answers it would prove nothing; the layers of a sandbox are Run's to
+// tell apart.
 func RunThrough(t *testing.T, whole, none core.Sandbox) {
 	t.Helper()
 	made := 0

@@ -45,8 +45,10 @@ func textless() map[string][]string {
 		"workspaces":       {"agent_id", "conversation_id"},
 		"file_reads":       {"conversation_id", "hash"},
 		"providers":        {"id", "name", "type", "protocol", "base_url", "sealed"}, // a person's settings; loci providers removes them
-		"tools":            {"id", "name", "language"},                               // a name that calls bear, which messages keep
-		"variables":        {"id", "agent_id", "name", "tools", "sealed"},            // values can't be read; loci secrets removes them
+		"expenses":         {"id", "agent_id", "conversation_id", "run_id", "step_id", "purpose", "model"},
+		"budgets":          {"agent_id"},
+		"tools":            {"id", "name", "language"},                    // a name that calls bear, which messages keep
+		"variables":        {"id", "agent_id", "name", "tools", "sealed"}, // values can't be read; loci secrets removes them
 		"file_changes": {
 			"agent_id", "conversation_id", "run_id", "step_id", "call_id", "rewind_id",
 			"before_kind", "before_hash", "after_kind", "after_hash",

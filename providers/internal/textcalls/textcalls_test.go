@@ -31,7 +31,9 @@ func both() []Call { return []Call{{"weather", `{"city":"Oslo"}`}, {"clock", `{}
 
 func answers() map[string]written {
 	return map[string]written{
-		"hermes": {form: Hermes, text: "<tool_call>\n{\"name\": \"weather\", \"arguments\": {\"city\":\"Oslo\"}}\n</tool_call>", calls: oslo()},
+		"hermes": {
+			form: Hermes, text: "<tool_call>\n{\"name\": \"weather\", \"arguments\": {\"city\":\"Oslo\"}}\n</tool_call>", calls: oslo(),
+		},
 		"hermes, two and words before": {
 			form: Hermes, said: "Let me look.\n", calls: both(),
 			text: "Let me look.\n<tool_call>{\"name\":\"weather\",\"arguments\":{\"city\":\"Oslo\"}}</tool_call>\n" +
@@ -75,7 +77,8 @@ func answers() map[string]written {
 		"phi":     {form: Hermes, text: `<|tool_call|>[{"name":"weather","arguments":{"city":"Oslo"}}]<|/tool_call|>`, calls: oslo()},
 		"llama":   {form: Llama, text: `<|python_tag|>{"name": "weather", "parameters": {"city":"Oslo"}}<|eom_id|>`, calls: oslo()},
 		"llama, two": {
-			form: Llama, text: `<|python_tag|>{"name":"weather","parameters":{"city":"Oslo"}}; {"name":"clock","parameters":{}}`, calls: both(),
+			form: Llama, calls: both(),
+			text: `<|python_tag|>{"name":"weather","parameters":{"city":"Oslo"}}; {"name":"clock","parameters":{}}`,
 		},
 		"llama with a type": {
 			form: Llama, text: `<|python_tag|>{"type":"function","name":"weather","parameters":{"city":"Oslo"}}`, calls: oslo(),
@@ -140,13 +143,15 @@ func answers() map[string]written {
 		"deepseek without its ends": {form: DeepSeek, calls: oslo(), text: "<｜tool▁call▁begin｜>weather<｜tool▁sep｜>{\"city\":\"Oslo\"}"},
 		"deepseek of the newest kind": {
 			form: DeepSeek, calls: []Call{{"weather", `{"city":"3","days":3}`}, {"clock", `{}`}},
-			text: "<｜DSML｜function_calls>\n<｜DSML｜invoke name=\"weather\">\n<｜DSML｜parameter name=\"city\" string=\"true\">3</｜DSML｜parameter>\n" +
+			text: "<｜DSML｜function_calls>\n<｜DSML｜invoke name=\"weather\">\n" +
+				"<｜DSML｜parameter name=\"city\" string=\"true\">3</｜DSML｜parameter>\n" +
 				"<｜DSML｜parameter name=\"days\" string=\"false\">3</｜DSML｜parameter>\n</｜DSML｜invoke>\n<｜DSML｜invoke name=\"clock\">\n" +
 				"</｜DSML｜invoke>\n</｜DSML｜function_calls>",
 		},
 		"gpt-oss": {
 			form: GPTOSS, think: "They ask for the weather.", calls: oslo(),
-			text: "<|channel|>analysis<|message|>They ask for the weather.<|end|><|start|>assistant<|channel|>commentary to=functions.weather " +
+			text: "<|channel|>analysis<|message|>They ask for the weather.<|end|>" +
+				"<|start|>assistant<|channel|>commentary to=functions.weather " +
 				"<|constrain|>json<|message|>{\"city\":\"Oslo\"}<|call|>",
 		},
 		"gpt-oss with words": {
@@ -159,8 +164,10 @@ func answers() map[string]written {
 			form: GPTOSS, think: "hm", said: "Hello <there>.",
 			text: "<|channel|>analysis<|message|>hm<|end|><|start|>assistant<|channel|>final<|message|>Hello <there>.<|return|>",
 		},
-		"gpt-oss without its first mark": {form: GPTOSS, calls: oslo(), text: `commentary to=functions.weather json<|message|>{"city":"Oslo"}`},
-		"json":                           {form: JSON, text: `{"name": "weather", "arguments": {"city":"Oslo"}}`, calls: oslo()},
+		"gpt-oss without its first mark": {
+			form: GPTOSS, calls: oslo(), text: `commentary to=functions.weather json<|message|>{"city":"Oslo"}`,
+		},
+		"json": {form: JSON, text: `{"name": "weather", "arguments": {"city":"Oslo"}}`, calls: oslo()},
 		"json in a fence": {
 			form: JSON, text: "```json\n{\"name\": \"weather\", \"arguments\": {\"city\":\"Oslo\"}}\n```\n", calls: oslo(),
 		},
