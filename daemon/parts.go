@@ -281,7 +281,7 @@ func (d *Daemon) machine(confined core.Sandbox, lines *jobs.Registry) shell.Conf
 	home, _ := d.cfg.Environ("HOME") // without one, lines have no toolchains of the person's
 	return shell.Config{
 		Sandbox: confined, Jobs: lines, Caches: filepath.Join(paths.State, "caches"), Home: home, Hidden: d.ours(),
-		Watch: d.watcher().Watch, Environ: d.cfg.Environ,
+		Watch: d.watcher().Watch, Environ: d.cfg.Environ, Off: sandbox.Mode(d.cfg.Settings.Sandbox) == sandbox.Off,
 	}
 }
 

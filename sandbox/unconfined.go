@@ -42,7 +42,7 @@ func (c *call) unconfined(ctx context.Context) error {
 	defer runtime.UnlockOSThread()
 	endWithUs(cmd)
 	err := c.runWithChannel(ctx, cmd)
-	if c.job.Uncaged { // the line is over, with what it started
+	if c.job.Uncaged || c.job.Profile == core.JobShell { // the line is over, with what it started
 		endGroup(cmd)
 	}
 	var exit *exec.ExitError

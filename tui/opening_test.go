@@ -102,8 +102,8 @@ func TestWhatTheSandboxKeptFromALineIsAskedAsExactlyThat(t *testing.T) {
 			"May this machine reach it, at 127.0.0.1:3000?", "this machine reaches lines that listen there.",
 		},
 		"the way out": {
-			api.Question{Opens: api.OpensUncaged, Rules: []string{"uncaged(make *)", "uncaged(ls *)"}},
-			"can do whatever you can: make all", "The rules uncaged(make *) and uncaged(ls *), always",
+			api.Question{Opens: api.OpensUncaged, Rules: []string{"uncaged(make all)", "uncaged(ls)"}},
+			"can do whatever you can: make all", "The rules uncaged(make all) and uncaged(ls), always",
 		},
 	} {
 		r := newRobot(t, newFake(), 80, 24).waitsForLine().opens(tt.q)

@@ -97,11 +97,11 @@ func TestALineRunsUncagedWhereAPersonOrARuleSaysSoAndItsRecordSaysSo(t *testing.
 		passed  string
 		uncaged bool
 	}{
-		"a rule":             {core.ModeAsk, permission.List{Allow: []string{"uncaged(git push *)"}}, "uncaged(git push *)", true},
-		"in the mode all":    {core.ModeAll, permission.List{Allow: []string{"uncaged(git push *)"}}, ", uncaged", true},
+		"a rule":             {core.ModeAsk, permission.List{Allow: []string{"uncaged(git push)"}}, "uncaged(git push)", true},
+		"in the mode all":    {core.ModeAll, permission.List{Allow: []string{"uncaged(git push)"}}, ", uncaged", true},
 		"a rule of the cage": {core.ModeAsk, permission.List{Allow: []string{"shell(git push *)"}}, "shell(git push *)", false},
 		"a rule against it": {
-			core.ModeAll, permission.List{Allow: []string{"uncaged(git push *)"}, Deny: []string{"uncaged"}}, "uncaged(git push *)", false,
+			core.ModeAll, permission.List{Allow: []string{"uncaged(git push)"}, Deny: []string{"uncaged"}}, "uncaged(git push)", false,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -121,7 +121,7 @@ func TestALineRunsUncagedWhereAPersonOrARuleSaysSoAndItsRecordSaysSo(t *testing.
 
 func TestAPlanLetsNoLineOut(t *testing.T) {
 	t.Parallel()
-	h, a, tool := running(t, writtenRules(t, permission.List{Allow: []string{"uncaged(cat *)"}}), "cat a")
+	h, a, tool := running(t, writtenRules(t, permission.List{Allow: []string{"uncaged(cat a)"}}), "cat a")
 	req := h.request(a, "go")
 	req.Client.Mode, req.Client.Workspace = core.ModePlan, "/home/ada/project"
 	h.submit(req)

@@ -86,9 +86,9 @@ func TestALineIsLetOutByARuleForEachOfItsCommandsOrThisOnce(t *testing.T) {
 	t.Parallel()
 	at := Place{Mode: core.ModeAsk, Root: "/p"}
 	for line, want := range map[string]string{
-		"git push origin main":       "[uncaged(git push *)] true",
+		"git push origin main":       "[uncaged(git push origin main)] true",
 		"git push && docker ps":      "[] true",
-		"git push && cal":            "[uncaged(git push *) uncaged(cal)] true",
+		"git push && cal":            "[uncaged(git push) uncaged(cal)] true",
 		"git push $X":                "[] true",
 		"python3 -c 'print(1)'":      "[] true",
 		"GIT_SSH_COMMAND=x git push": "[] true",

@@ -83,7 +83,7 @@ func Parse(effect Effect, text string, source Source) (Rule, error) {
 		return wrong("it allows or denies to open a folder, as in %s(/data) or %s(/data%s)", name, name, writableMark)
 	}
 	if name == uncaging && (effect == Ask || effect == Allow && !brackets) {
-		return wrong("it allows or denies lines to run outside of the sandbox, as in %s(git push *)", name)
+		return wrong("it allows or denies lines to run outside of the sandbox, as in %s(git push origin main)", name)
 	}
 	if opensPort(name) && (effect == Ask || effect == Allow && !brackets) {
 		return wrong("it allows or denies to open a port, as in %s(5432)", name)

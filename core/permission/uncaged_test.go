@@ -12,31 +12,36 @@ func TestALineRunsUncagedWhereRulesSayThatOfEveryCommand(t *testing.T) {
 	at := Place{Mode: core.ModeAsk, Root: "/p", Home: "/home/ada"}
 	plan := at
 	plan.Mode = core.ModePlan
+	below := at
+	below.Dir = "/p/a"
 	for name, tt := range map[string]struct {
 		list List
 		line string
 		at   Place
 		want bool
 	}{
-		"the command":               {List{Allow: []string{"uncaged(git push *)"}}, "git push origin main", at, true},
-		"another command":           {List{Allow: []string{"uncaged(git push *)"}}, "git pull", at, false},
-		"one of two":                {List{Allow: []string{"uncaged(git push *)"}}, "git push && make", at, false},
-		"with one that only reads":  {List{Allow: []string{"uncaged(git push *)"}}, "git push && cat a", at, false},
-		"both":                      {List{Allow: []string{"uncaged(git push *)", "uncaged(make)"}}, "git push && make", at, true},
-		"a rule for the cage":       {List{Allow: []string{"shell(git push *)", "shell", "*"}}, "git push", at, false},
-		"what is only known then":   {List{Allow: []string{"uncaged(git push *)"}}, "git push $X", at, false},
-		"a command in a word":       {List{Allow: []string{"uncaged(git push *)"}}, "git push $(cat a)", at, false},
-		"a variable":                {List{Allow: []string{"uncaged(git push *)"}}, "GIT_SSH_COMMAND=./x git push", at, false},
-		"through another program":   {List{Allow: []string{"uncaged(git push *)"}}, "env git push", at, false},
-		"into a file of the folder": {List{Allow: []string{"uncaged(make *)"}}, "make all > log", at, true},
-		"into a file elsewhere":     {List{Allow: []string{"uncaged(make *)"}}, "make all > /home/ada/log", at, false},
-		"into a guarded file":       {List{Allow: []string{"uncaged(make *)"}}, "make all > .envrc", at, false},
+		"the command":                 {List{Allow: []string{"uncaged(git push)"}}, "git push", at, true},
+		"more words":                  {List{Allow: []string{"uncaged(git push)"}}, "git push --receive-pack=x .", at, false},
+		"in a folder below":           {List{Allow: []string{"uncaged(git push)"}}, "git push", below, false},
+		"in a folder that it goes to": {List{Allow: []string{"uncaged(git push)"}}, "cd a && git push", at, false},
+		"another command":             {List{Allow: []string{"uncaged(git push)"}}, "git pull", at, false},
+		"one of two":                  {List{Allow: []string{"uncaged(git push)"}}, "git push && make", at, false},
+		"with one that only reads":    {List{Allow: []string{"uncaged(git push)"}}, "git push && cat a", at, false},
+		"both":                        {List{Allow: []string{"uncaged(git push)", "uncaged(make)"}}, "git push && make", at, true},
+		"a rule for the cage":         {List{Allow: []string{"shell(git push *)", "shell", "*"}}, "git push", at, false},
+		"what is only known then":     {List{Allow: []string{"uncaged(git push)"}}, "git push $X", at, false},
+		"a command in a word":         {List{Allow: []string{"uncaged(git push)"}}, "git push $(cat a)", at, false},
+		"a variable":                  {List{Allow: []string{"uncaged(git push)"}}, "GIT_SSH_COMMAND=./x git push", at, false},
+		"through another program":     {List{Allow: []string{"uncaged(git push)"}}, "env git push", at, false},
+		"into a file of the folder":   {List{Allow: []string{"uncaged(make all)"}}, "make all > log", at, false},
+		"into a file elsewhere":       {List{Allow: []string{"uncaged(make all)"}}, "make all > /home/ada/log", at, false},
+		"into a guarded file":         {List{Allow: []string{"uncaged(make all)"}}, "make all > .envrc", at, false},
 		"a rule denies it": {
-			List{Allow: []string{"uncaged(git push *)"}, Deny: []string{"uncaged(git push --force *)"}}, "git push --force x", at, false,
+			List{Allow: []string{"uncaged(git push)"}, Deny: []string{"uncaged(git push --force *)"}}, "git push --force x", at, false,
 		},
-		"a rule denies all": {List{Allow: []string{"uncaged(git push *)"}, Deny: []string{"uncaged"}}, "git push", at, false},
-		"the mode plan":     {List{Allow: []string{"uncaged(git push *)"}}, "git push", plan, false},
-		"no folder":         {List{Allow: []string{"uncaged(git push *)"}}, "git push", Place{Mode: core.ModeAsk}, false},
+		"a rule denies all": {List{Allow: []string{"uncaged(git push)"}, Deny: []string{"uncaged"}}, "git push", at, false},
+		"the mode plan":     {List{Allow: []string{"uncaged(git push)"}}, "git push", plan, false},
+		"no folder":         {List{Allow: []string{"uncaged(git push)"}}, "git push", Place{Mode: core.ModeAsk}, false},
 	} {
 		set := rulesOf(t, FromUser, tt.list)
 		by := set.Uncaged(running(tt.line), tt.at)
@@ -52,8 +57,8 @@ func TestALineRunsUncagedWhereRulesSayThatOfEveryCommand(t *testing.T) {
 func TestARuleThatLetsALineOutLetsItRun(t *testing.T) {
 	t.Parallel()
 	at := Place{Mode: core.ModeAsk, Root: "/p", Home: "/home/ada"}
-	set := rulesOf(t, FromFolder, List{Allow: []string{"uncaged(git push *)"}})
-	if v := set.Judge(running("git push"), at); v.Effect != Allow || !strings.Contains(v.By, "uncaged(git push *)") {
+	set := rulesOf(t, FromFolder, List{Allow: []string{"uncaged(git push)"}})
+	if v := set.Judge(running("git push"), at); v.Effect != Allow || !strings.Contains(v.By, "uncaged(git push)") {
 		t.Errorf("%+v", v)
 	}
 	if v := set.Judge(running("git push && make"), at); v.Effect != Ask {
@@ -75,11 +80,14 @@ func TestRulesThatLetLinesOutNameAProgram(t *testing.T) {
 		text   string
 		wrong  string
 	}{
-		{Allow, "uncaged(git push *)", ""},
-		{Allow, "uncaged(*)", "names no program"},
-		{Allow, "uncaged(* push)", "names no program"},
-		{Allow, "uncaged", "as in uncaged(git push *)"},
-		{Ask, "uncaged(git push *)", "as in uncaged(git push *)"},
+		{Allow, "uncaged(git push)", ""},
+		{Allow, "uncaged(echo '*')", ""},
+		{Allow, "uncaged(git push *)", "word for word"},
+		{Allow, "uncaged(git p*)", "word for word"},
+		{Allow, "uncaged(*)", "word for word"},
+		{Allow, "uncaged(* push)", "word for word"},
+		{Allow, "uncaged", "as in uncaged(git push origin main)"},
+		{Ask, "uncaged(git push)", "as in uncaged(git push origin main)"},
 		{Deny, "uncaged", ""},
 		{Deny, "uncaged(*)", ""},
 		{Allow, "uncaged()", "empty"},
@@ -104,7 +112,7 @@ func TestRulesThatLetLinesOutNameAProgram(t *testing.T) {
 			t.Errorf("%s %s: %v, want %q", tt.effect, tt.text, err, tt.wrong)
 		}
 	}
-	for _, rule := range []string{"uncaged(git push *)", "port(3000)", "local_port(5432)"} {
+	for _, rule := range []string{"uncaged(git push)", "port(3000)", "local_port(5432)"} {
 		if rules, err := ParseList(List{Allow: []string{rule}}, FromProject); err == nil || len(rules) != 0 {
 			t.Errorf("a project opens %s: %v", rule, rules)
 		}

@@ -1,6 +1,7 @@
 package shellline
 
 import (
+	"slices"
 	"strings"
 
 	"loci/core"
@@ -88,8 +89,10 @@ func (p Pattern) Match(words []string) bool {
 	return true
 }
 
-// Names reports whether the pattern says which program it is about.
-func (p Pattern) Names() bool { return len(p.words) > 0 && len(p.words[0]) == 1 }
+// Exact reports whether the pattern stands for one command alone.
+func (p Pattern) Exact() bool {
+	return !p.open && !slices.ContainsFunc(p.words, func(g glob) bool { return len(g) > 1 })
+}
 
 // Literals returns the words that the pattern has whole, without a star.
 func (p Pattern) Literals() []string {

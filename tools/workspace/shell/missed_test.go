@@ -19,6 +19,7 @@ import (
 	"loci/core/coretest"
 	"loci/core/jobs"
 	"loci/core/permission"
+	"loci/sandbox"
 	"loci/tools/workspace/shell"
 )
 
@@ -203,6 +204,31 @@ func TestALineLetOutIsBoundedAndLeavesNothing(t *testing.T) {
 	p.says(r.Text, "It was stopped after 1s")
 	r = p.call(t.Context(), shell.Args{Command: "head -c 100000000 /dev/zero"})
 	p.says(r.Text, "it wrote too much")
+}
+
+func TestWithoutTheSandboxALineHasThePersonsHomeAndKeepsItsFolder(t *testing.T) {
+	t.Parallel()
+	p := open(t)
+	box := sandbox.New(sandbox.Config{Mode: sandbox.Off, Scratch: filepath.Join(p.ours, "jobs")})
+	t.Cleanup(box.Close)
+	p.shell = shell.New(shell.Config{
+		Sandbox: box, Jobs: p.jobs, Caches: filepath.Join(p.ours, "caches"), Home: p.home, Hidden: []string{p.ours}, Off: true,
+	})
+	if err := os.Mkdir(filepath.Join(p.dir, "sub"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(p.home, ".gitconfig"), []byte("[user]\n\tname = Ada\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := p.call(t.Context(), shell.Args{Command: "echo $HOME; git config user.name; cd sub; sleep 1000 & echo $!"})
+	rows := strings.Split(r.Text, "\n")
+	if len(rows) < 4 || rows[1] != p.home || rows[2] != "Ada" || strings.Contains(r.Text, "No such file") {
+		t.Errorf("%s", r.Text)
+	}
+	coretest.Until(t, "what it left has ended", func() bool { return !alive(rows[3]) })
+	if r.Dir == "" || !strings.HasSuffix(r.Dir, "/sub") {
+		t.Errorf("it ended in %q", r.Dir)
+	}
 }
 
 func alive(pid string) bool {

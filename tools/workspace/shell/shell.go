@@ -55,6 +55,7 @@ type Config struct {
 	Home    string         // of the person
 	Hidden  []string       // files and folders of ours, which no line may see
 	Watch   Watch
+	Off     bool // the person turned the sandbox off: a line sees the machine's own folders
 
 	Environ func(name string) (value string, ok bool) // the person's variables, of which a line that is let out gets a few; nil: none
 }
@@ -114,8 +115,11 @@ func (s *Shell) Run(ctx context.Context, args Args, env core.ToolEnv) (core.Tool
 func (s *Shell) line(
 	ctx context.Context, p *place, args Args, env core.ToolEnv, out *output, l jobs.Line,
 ) (core.ToolResult, error) {
-	if env.Workspace.Uncaged {
+	switch {
+	case env.Workspace.Uncaged:
 		s.uncage(p, env.Variables)
+	case s.cfg.Off:
+		s.bare(p)
 	}
 	for again := 0; ; again++ {
 		result, lost, err := s.attempt(ctx, p, args, env, out, l)

@@ -3,6 +3,8 @@ package shell
 import (
 	"slices"
 	"strings"
+
+	"loci/core"
 )
 
 // lent are variables of the person's without which ssh, and agents for keys, don't find what they need.
@@ -25,4 +27,15 @@ func (s *Shell) uncage(p *place, variables []string) {
 		}
 	}
 	p.env = append(p.env, variables...)
+}
+
+// bare gives a line the person's own home and git, where nothing mounts others in their place. Its caches stay the project's.
+func (s *Shell) bare(p *place) {
+	cache := p.mounts[slices.IndexFunc(p.mounts, func(m core.JobMount) bool { return m.Target == cacheInside })].Source
+	p.env = slices.DeleteFunc(p.env, func(v string) bool { return strings.HasPrefix(v, "GIT_CONFIG_GLOBAL=") })
+	for i, v := range p.env {
+		if p.env[i] = strings.ReplaceAll(v, cacheInside, cache); strings.HasPrefix(v, "HOME=") {
+			p.env[i] = "HOME=" + s.cfg.Home
+		}
+	}
 }
