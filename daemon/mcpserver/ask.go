@@ -111,8 +111,31 @@ func (s *server) conversation(ctx context.Context, agent, who string) (string, e
 	return made.ID, err
 }
 
-// answer sends a message and waits for the end of its run. A caller that goes away cancels it.
+// answer sends a message and waits for the end of its run. Where another question is being answered, it waits for that first.
 func (s *server) answer(ctx context.Context, req *mcp.CallToolRequest, g api.AgentState, conversation, message string) (string, error) {
+	for {
+		said, err := s.answered(ctx, req, g, conversation, message)
+		var busy *client.Error
+		if !errors.As(err, &busy) {
+			return said, err
+		}
+		if waits, ok := busy.Pending(); ok {
+			const wait = "%s waits for a person's word on a call first; tell them to run: loci approvals (%s)"
+			return "", fmt.Errorf(wait, g.Name, clip(waits.Message, 200))
+		}
+		if busy.RunID == "" {
+			return said, err
+		}
+		for _, err := range s.cfg.Client.Events(ctx, busy.RunID, 0) {
+			if err != nil {
+				return "", err
+			}
+		}
+	}
+}
+
+// answered sends a message and waits for the end of its run. A caller that withdraws it cancels it.
+func (s *server) answered(ctx context.Context, req *mcp.CallToolRequest, g api.AgentState, conversation, message string) (string, error) {
 	a := asking{name: g.Name}
 	stream := s.cfg.Client.Stream(ctx, client.Target{ConversationID: conversation}, api.StreamingRequest{
 		Request:      api.Request{Messages: []api.Input{api.UserInput(message, client.NewOTID())}},
@@ -143,7 +166,9 @@ func (s *server) cancel(ctx context.Context, agent, run string) {
 	ctx, stop := context.WithTimeout(ctx, cancelling)
 	defer stop()
 	if _, err := s.cfg.Client.Cancel(ctx, agent, run); err != nil {
-		s.cfg.Logger.WarnContext(ctx, "a question that nobody waits for could not be cancelled", slog.String("run", run), slog.Any("error", err))
+		s.cfg.Logger.WarnContext(
+			ctx, "a question that nobody waits for could not be cancelled", slog.String("run", run), slog.Any("error", err),
+		)
 	}
 }
 

@@ -189,6 +189,24 @@ func TestAnAgentIsAskedInAConversationOfItsOwnAndKnowsWhoAsks(t *testing.T) {
 	}
 }
 
+func TestQuestionsAtOnceAreAnsweredOneAfterTheOther(t *testing.T) {
+	t.Parallel()
+	c := house(t)
+	agent(t, c, "Ada")
+	s := program(t, mcpserver.Config{Client: c, Agents: []string{"Ada"}}, "codex")
+	got := make([]string, 5)
+	var asking sync.WaitGroup
+	for i := range got {
+		asking.Go(func() { got[i] = call(t, s, "ask_agent", map[string]any{"message": "Where do I live?"}, nil) })
+	}
+	asking.Wait()
+	for i, text := range got {
+		if text == "" || strings.HasPrefix(text, "error") {
+			t.Errorf("question %d: %q", i, text)
+		}
+	}
+}
+
 func TestAnAgentThatWaitsForTheAnswerIsNotAsked(t *testing.T) {
 	t.Parallel()
 	c := house(t)
@@ -319,13 +337,16 @@ func TestItIsServedOverStreams(t *testing.T) {
 	}
 }
 
+// hello opens a session.
+const hello = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},` +
+	`"clientInfo":{"name":"x","version":"1"}}}` + "\n" +
+	`{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n" //nolint:misspell // the protocol's word
+
 // TestWhatWasAskedBeforeTheEndIsAnswered writes everything and closes, as a shell's pipe does.
 func TestWhatWasAskedBeforeTheEndIsAnswered(t *testing.T) {
 	t.Parallel()
 	c := house(t)
 	agent(t, c, "Ada")
-	const hello = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},` +
-		`"clientInfo":{"name":"x","version":"1"}}}` + "\n" + `{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n" //nolint:misspell // the protocol's word
 	for name, one := range map[string]struct{ asked, want string }{
 		"an answer": {
 			`{"jsonrpc":"2.0","id":"a","method":"tools/call",` +
@@ -355,13 +376,32 @@ type kept struct{ io.Writer }
 
 func (kept) Close() error { return nil }
 
-func TestALineWithoutEndEndsTheServer(t *testing.T) {
+func TestALineThatIsNoMessageEndsNothing(t *testing.T) {
 	t.Parallel()
-	endless := io.NopCloser(io.MultiReader(strings.NewReader(`"`), io.LimitReader(endlessly('x'), 64<<20)))
-	_, out := io.Pipe()
-	err := mcpserver.Serve(t.Context(), mcpserver.Config{Client: client.New(client.Options{}), Agents: []string{"Ada"}}, endless, out)
-	if err == nil || !strings.Contains(err.Error(), "over 4 MB") {
-		t.Errorf("%v", err)
+	c := house(t)
+	agent(t, c, "Ada")
+	const after = "\n" + `{"jsonrpc":"2.0","id":5,"method":"ping"}` + "\n"
+	for name, one := range map[string]struct {
+		line io.Reader
+		want string
+	}{
+		"no JSON":      {strings.NewReader("hello"), `"code":-32700`},
+		"half of it":   {strings.NewReader(`{"jsonrpc":"2.0","id":1,`), `"code":-32700`},
+		"a batch":      {strings.NewReader(`[{"jsonrpc":"2.0","id":1,"method":"ping"}]`), `"code":-32600`},
+		"an odd id":    {strings.NewReader(`{"jsonrpc":"2.0","id":{"a":1},"method":"ping"}`), `"code":-32600`},
+		"no version":   {strings.NewReader(`{"id":1,"method":"ping"}`), `"code":-32600`},
+		"a number":     {strings.NewReader(`5`), `"code":-32600`},
+		"far too long": {io.LimitReader(endlessly('x'), 64<<20), "over 4 MB"},
+		"an empty one": {strings.NewReader(" "), `"id":5`},
+	} {
+		var out bytes.Buffer
+		in := io.NopCloser(io.MultiReader(strings.NewReader(hello), one.line, strings.NewReader(after)))
+		if err := mcpserver.Serve(t.Context(), mcpserver.Config{Client: c, Agents: []string{"Ada"}}, in, kept{&out}); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if got := out.String(); !strings.Contains(got, one.want) || !strings.Contains(got, `"id":5,"result"`) {
+			t.Errorf("%s: %s", name, clipped(got))
+		}
 	}
 }
 

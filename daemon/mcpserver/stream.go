@@ -1,17 +1,17 @@
 package mcpserver
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
-
-var errLongLine = errors.New("a request of over 4 MB")
 
 // Serve serves one program over a pair of streams until that program closes its side, and what it asked for is answered, or
 // ctx ends.
@@ -19,7 +19,9 @@ func Serve(ctx context.Context, cfg Config, in io.ReadCloser, out io.WriteCloser
 	open := &openRequests{ids: map[string]bool{}}
 	open.changed.L = &open.mu
 	defer context.AfterFunc(ctx, open.end)()
-	err := New(cfg).Run(ctx, &mcp.IOTransport{Reader: &requests{ReadCloser: in, open: open}, Writer: &responses{out, open}})
+	answers := &responses{Closer: out, out: out, open: open}
+	asked := &requests{Closer: in, lines: bufio.NewReader(in), open: open, out: answers}
+	err := New(cfg).Run(ctx, &mcp.IOTransport{Reader: asked, Writer: answers})
 	if errors.Is(err, io.EOF) || ctx.Err() != nil {
 		return nil
 	}
@@ -74,42 +76,83 @@ func (o *openRequests) note(line []byte, ours bool) {
 	o.changed.Broadcast()
 }
 
-// requests are lines of bounded length. Their end is told once all are answered.
+// requests are whole lines, each a message of the protocol. What is none is answered as such and goes no further: the protocol's
+// own reader would end at it. Their end is told once all are answered.
 type requests struct {
-	io.ReadCloser
-	open *openRequests
-	line []byte
+	io.Closer
+	lines *bufio.Reader
+	open  *openRequests
+	out   *responses
+	rest  []byte // of the message that is being read
+	err   error
 }
 
 func (r *requests) Read(p []byte) (int, error) {
-	n, err := r.ReadCloser.Read(p)
-	for rest := p[:n]; ; {
-		line, after, ended := bytes.Cut(rest, []byte("\n"))
-		if len(r.line)+len(line) > maxRequest {
-			return 0, errLongLine
+	for len(r.rest) == 0 {
+		if r.err != nil {
+			r.open.wait()
+			return 0, r.err
 		}
-		if r.line = append(r.line, line...); !ended {
-			break
+		var line []byte
+		line, r.err = r.line()
+		if line = bytes.TrimSpace(line); len(line) == 0 {
+			continue
 		}
-		r.open.note(r.line, false)
-		r.line, rest = r.line[:0], after
+		if fault := faultOf(line); fault != "" {
+			r.out.refuse(fault)
+			continue
+		}
+		r.open.note(line, false)
+		r.rest = append(line, '\n')
 	}
-	if err != nil {
-		r.open.note(r.line, false)
-		r.line = nil
-		r.open.wait()
+	n := copy(p, r.rest)
+	r.rest = r.rest[n:]
+	return n, nil
+}
+
+// line reads a line. Of one that is too long it keeps so much that it is seen to be.
+func (r *requests) line() (line []byte, err error) {
+	for {
+		part, err := r.lines.ReadSlice('\n')
+		if len(line) <= maxRequest {
+			line = append(line, part...)
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return line, err
+		}
 	}
-	return n, err
+}
+
+// faultOf is the response to a line that is no message of the protocol; empty: it is one.
+func faultOf(line []byte) string {
+	const response = `{"jsonrpc":"2.0","id":null,"error":{"code":%d,"message":%q}}` + "\n"
+	var m struct {
+		Version string          `json:"jsonrpc"`
+		ID      json.RawMessage `json:"id"`
+	}
+	switch {
+	case len(line) > maxRequest:
+		return fmt.Sprintf(response, -32600, "a request of over 4 MB")
+	case !json.Valid(line):
+		return fmt.Sprintf(response, -32700, "this is no JSON")
+	case json.Unmarshal(line, &m) != nil || m.Version != "2.0" || len(m.ID) > 0 && (m.ID[0] == '{' || m.ID[0] == '['):
+		return fmt.Sprintf(response, -32600, "this is no request of JSON-RPC 2.0; several at once are not taken either")
+	}
+	return ""
 }
 
 // responses are written one at a time.
 type responses struct {
-	io.WriteCloser
+	io.Closer
+	mu   sync.Mutex // guards out
+	out  io.Writer
 	open *openRequests
 }
 
 func (r *responses) Write(p []byte) (int, error) {
-	n, err := r.WriteCloser.Write(p)
+	r.mu.Lock()
+	n, err := r.out.Write(p)
+	r.mu.Unlock()
 	if err != nil {
 		r.open.end() // nobody reads what is still to come
 	}
@@ -117,4 +160,10 @@ func (r *responses) Write(p []byte) (int, error) {
 		r.open.note(line, true)
 	}
 	return n, err
+}
+
+func (r *responses) refuse(response string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	_, _ = io.WriteString(r.out, response) // a program that doesn't read learns nothing
 }
