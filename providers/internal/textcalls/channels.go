@@ -23,6 +23,10 @@ type channels struct {
 	tool  string // whom the open message calls
 	think bool   // the open message is reasoning
 	calls []Call
+	// written is what calls were read from: they are text if the answer turns out to be something else.
+	written string
+	place   place // in the body that is open
+	missed  Missed
 }
 
 type channelState int
@@ -89,23 +93,40 @@ func (c *channels) head(text string, final bool, out *Out) (rest string, again b
 	case final && afterEnds(text) == "":
 		return "", false
 	default:
-		c.state = channelPlain
+		c.plain(text, out)
 		return text, true
 	}
-	c.raw, c.tool = head+messageMark, ""
+	c.raw, c.tool, c.place = head+messageMark, "", place{}
 	c.think = strings.Contains(head, "analysis")
 	c.state = channelBody
 	if _, to, ok := strings.Cut(head, recipient); ok {
 		name, _, _ := strings.Cut(to, " ")
 		name, _, _ = strings.Cut(name, "<|")
-		if _, offered := find(c.tools, strings.TrimSpace(name)); offered {
-			c.tool, c.state = strings.TrimSpace(name), channelCall
+		name = strings.TrimSpace(name)
+		if _, offered := find(c.tools, name); offered {
+			c.tool, c.state = name, channelCall
 			return rest, true
+		}
+		if possible(name) {
+			c.missed = Missed{Why: NotOffered, Names: []string{name}, Unknown: []string{name}}
 		}
 		out.Text += c.raw // a call of a tool that there isn't is shown as it came
 		c.think = false
 	}
 	return rest, true
+}
+
+// plain takes the rest of the answer, and calls that it goes on behind, as text.
+func (c *channels) plain(text string, out *Out) {
+	c.state = channelPlain
+	switch {
+	case len(c.calls) > 0:
+		c.missed = Missed{Why: Middle, Names: names(c.calls)}
+	case strings.Contains(text, recipient):
+		c.missed = Missed{Why: Cut, Text: snippet(text)}
+	}
+	out.Text += c.written
+	c.calls, c.written = nil, ""
 }
 
 // body hands out what is said or thought until a mark ends it.
@@ -122,10 +143,16 @@ func (c *channels) body(text string, final bool, out *Out) (rest string, again b
 	if c.think {
 		out.Reasoning += said
 	} else {
+		c.place.see(said)
 		out.Text += said
 	}
 	if at < 0 {
 		return rest, false
+	}
+	if begins := mark == channelMark || mark == startMark; begins && !c.think && c.place.stands() != meant {
+		c.place.see(mark)
+		out.Text += mark
+		return rest[len(mark):], true
 	}
 	return c.leave(rest, mark)
 }
@@ -157,7 +184,12 @@ func (c *channels) call(text string, final bool, out *Out) (rest string, again b
 	}
 	if ok && len(c.calls) < mostCalls {
 		c.calls = append(c.calls, Call{c.tool, arguments})
+		c.written += c.raw + body + mark
 	} else {
+		c.missed = Missed{Why: Broken, Text: snippet(c.raw + body)}
+		if at < 0 {
+			c.missed.Why = Cut
+		}
 		out.Text += c.raw + body
 	}
 	if at < 0 {

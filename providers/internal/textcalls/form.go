@@ -3,6 +3,9 @@ package textcalls
 import (
 	"encoding/json"
 	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // Form is a way to write calls.
@@ -74,11 +77,31 @@ func (f Form) grammar() grammar {
 	return grammar{}
 }
 
+// anyName is the name of the tool that stands for every other.
+const anyName = "*"
+
+// anyTool are tools among which every name is found that one can have.
+func anyTool() []Tool { return []Tool{{Name: anyName}} }
+
 // find returns the tool with a name.
 func find(tools []Tool, name string) (Tool, bool) {
+	if len(tools) == 1 && tools[0].Name == anyName {
+		return Tool{Name: name}, possible(name)
+	}
 	at := slices.IndexFunc(tools, func(t Tool) bool { return t.Name == name })
 	if at < 0 {
 		return Tool{}, false
 	}
 	return tools[at], true
+}
+
+// possible reports whether a tool can have a name.
+func possible(name string) bool {
+	const longest = 64
+	for _, r := range name {
+		if r >= utf8.RuneSelf || !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("_-.:/", r) {
+			return false
+		}
+	}
+	return name != "" && len(name) <= longest
 }

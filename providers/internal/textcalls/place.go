@@ -8,41 +8,80 @@ import (
 // mostLine is how much of a line's beginning is looked at.
 const mostLine = 64
 
+// thoughtEnds are marks of the end of reasoning, as some servers leave them in an answer. What follows begins it anew.
+var thoughtEnds = [...]string{"</think>", "[/THINK]"}
+
 // place is where in a Markdown text the next character stands.
 type place struct {
-	line  []byte // the beginning of the line
-	long  bool   // the line goes on behind that
-	ticks int    // runs of backticks in the line
-	last  []byte // the last bytes of the line, enough for a character
-	fence string // the fence of the code block that is open
+	part    []byte // a character that is not whole
+	line    []byte // the beginning of the line
+	long    bool   // the line goes on behind that
+	ticks   int    // runs of backticks in the line
+	prev    rune   // the last character of the line; 0: there is none
+	tail    []byte // the last bytes of the line, enough for a mark of the end of reasoning
+	fence   string // the fence of the code block that is open
+	item    bool   // the last line that wasn't indented begins an item of a list
+	cited   bool   // the line before is part of a blockquote
+	thought bool   // the reasoning has ended
+	quotation
 }
+
+// standing says what a form is that stands at a place.
+type standing int
+
+const (
+	meant  standing = iota // it begins the answer or a line: a call
+	inline                 // it is part of a line, an item or a quotation
+	shown                  // it is code, or in quotation marks
+)
 
 // see takes text that was handed out.
 func (p *place) see(text string) {
 	for i := range len(text) {
-		b := text[i]
-		if b == '\n' {
-			p.newline()
+		if len(p.part) == 0 && text[i] < utf8.RuneSelf {
+			p.character(rune(text[i]))
 			continue
 		}
-		if b == '`' && (len(p.last) == 0 || p.last[len(p.last)-1] != '`') {
-			p.ticks++
+		p.part = append(p.part, text[i])
+		for part := p.part; utf8.FullRune(part); part = p.part {
+			r, n := utf8.DecodeRune(part)
+			p.part = part[:copy(part, part[n:])]
+			p.character(r)
 		}
-		if len(p.line) < mostLine {
-			p.line = append(p.line, b)
-		} else {
-			p.long = true
+	}
+}
+
+func (p *place) character(r rune) {
+	p.quote(r, p.prev, p.code)
+	if r == '\n' {
+		p.newline()
+		return
+	}
+	if r == '`' && p.prev != '`' {
+		p.ticks++
+	}
+	p.prev = r
+	if len(p.line) < mostLine {
+		p.line = utf8.AppendRune(p.line, r)
+	} else {
+		p.long = true
+	}
+	if len(p.tail) == len(thoughtEnds[0]) {
+		p.tail = p.tail[:copy(p.tail, p.tail[1:])]
+	}
+	if p.tail = append(p.tail, byte(min(r, utf8.RuneSelf))); p.thought || r != '>' && r != ']' || p.code() {
+		return
+	}
+	for _, end := range thoughtEnds {
+		if strings.HasSuffix(string(p.tail), end) {
+			*p = place{thought: true}
 		}
-		if len(p.last) == utf8.UTFMax {
-			copy(p.last, p.last[1:])
-			p.last = p.last[:utf8.UTFMax-1]
-		}
-		p.last = append(p.last, b)
 	}
 }
 
 func (p *place) newline() {
-	run, rest := fenceOf(string(p.line))
+	line := string(p.line)
+	run, rest := fenceOf(line)
 	switch {
 	case run == "":
 	case p.fence == "":
@@ -50,7 +89,25 @@ func (p *place) newline() {
 	case run[0] == p.fence[0] && len(run) >= len(p.fence) && strings.TrimSpace(rest) == "" && !p.long:
 		p.fence = ""
 	}
-	p.line, p.long, p.ticks, p.last = p.line[:0], false, 0, p.last[:0]
+	text := strings.TrimSpace(line)
+	p.cited = strings.HasPrefix(text, ">") && strings.Trim(text, "> ") != ""
+	switch {
+	case text == "":
+		p.paragraph()
+	case line[0] != ' ' && line[0] != '\t':
+		p.item = isItem(text)
+	}
+	p.line, p.long, p.ticks, p.prev, p.tail = p.line[:0], false, 0, 0, p.tail[:0]
+}
+
+// isItem reports whether a line begins an item of a list.
+func isItem(line string) bool {
+	mark, _, _ := strings.Cut(line, " ")
+	if mark == "-" || mark == "*" || mark == "+" {
+		return true
+	}
+	number := strings.TrimRight(mark, ".)")
+	return len(mark) == len(number)+1 && number != "" && strings.Trim(number, "0123456789") == ""
 }
 
 // fenceOf returns the fence that a line begins with, and what stands behind it.
@@ -65,18 +122,27 @@ func fenceOf(line string) (run, rest string) {
 	return "", ""
 }
 
-// quotes reports whether what follows is shown and not meant: it stands in code, in quotation marks or in a quotation.
-func (p *place) quotes() bool {
+// code reports whether what follows is in a block or a span of code.
+func (p *place) code() bool {
+	run, _ := fenceOf(string(p.line))
+	return p.fence != "" || run != "" || p.ticks%2 == 1
+}
+
+// stands says what a form is that follows.
+func (p *place) stands() standing {
 	line := string(p.line)
 	text := strings.TrimLeft(line, " \t")
-	run, _ := fenceOf(line)
 	indented := text == "" && !p.long && (len(line) >= 4 || strings.Contains(line, "\t"))
-	if p.fence != "" || run != "" || p.ticks%2 == 1 || indented || strings.HasPrefix(text, ">") {
-		return true
+	switch {
+	case p.code() || indented || strings.HasPrefix(text, ">"):
+		return shown
+	case strings.TrimSpace(text) != "" || p.long:
+		if p.open() || strings.ContainsRune("`\"'([{“”„‘’«»‹›「『", p.prev) {
+			return shown
+		}
+		return inline
+	case p.open() || p.cited || p.item && line != "":
+		return inline
 	}
-	if len(p.last) == 0 {
-		return false
-	}
-	r, _ := utf8.DecodeLastRune(p.last)
-	return strings.ContainsRune("`\"'([{“”„‘’«»‹›「『", r)
+	return meant
 }

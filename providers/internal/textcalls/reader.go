@@ -27,7 +27,6 @@ type Reader struct {
 	off      bool
 	place    place
 	begun    bool // something visible was handed out
-	middle   string
 }
 
 // NewReader returns a reader of a form for calls of the tools that were offered. If bare isn't set, an answer that is
@@ -40,9 +39,6 @@ func NewReader(form Form, tools []Tool, bare bool) *Reader {
 	}
 	return r
 }
-
-// Middle returns the name of a tool whose call was written in the middle of the answer, which is no call.
-func (r *Reader) Middle() string { return r.middle }
 
 // Add takes the next piece of the text and returns what can't become a call any more.
 func (r *Reader) Add(piece string) Out {
@@ -131,7 +127,7 @@ func (r *Reader) scan(text string, final bool, out *strings.Builder) (rest strin
 		r.hand(text[:at], out)
 		text = text[at:]
 		v := no
-		if !r.place.quotes() {
+		if r.place.stands() == meant {
 			calls, v = r.block(text, final)
 		}
 		switch v {
@@ -225,9 +221,6 @@ func (r *Reader) block(text string, final bool) ([]Call, verdict) {
 		case !final && (r.begins(text) == len(text) || beginsEnd(text)):
 			return nil, more
 		default:
-			if r.middle == "" {
-				r.middle = all[0].Name
-			}
 			return nil, no
 		}
 	}

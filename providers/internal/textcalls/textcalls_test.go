@@ -41,8 +41,8 @@ func answers() map[string]written {
 		},
 		"hermes without its end": {form: Hermes, text: `<tool_call>{"name":"weather","arguments":{"city":"Oslo"}}`, calls: oslo()},
 		"hermes, two without their ends": {
-			form: Hermes, text: `<tool_call>{"name":"weather","arguments":{"city":"Oslo"}}` + "\n" + `<tool_call>{"name":"clock","arguments":{}}`,
-			calls: both(),
+			form: Hermes, calls: both(),
+			text: `<tool_call>{"name":"weather","arguments":{"city":"Oslo"}}` + "\n" + `<tool_call>{"name":"clock","arguments":{}}`,
 		},
 		"hermes with the model's own end": {
 			form: Hermes, text: `<tool_call>{"name":"weather","arguments":{"city":"Oslo"}}</tool_call><|im_end|>` + "\n", calls: oslo(),
@@ -94,7 +94,7 @@ func answers() map[string]written {
 		},
 		"mistral by name":    {form: Mistral, text: `[TOOL_CALLS]weather[ARGS]{"city":"Oslo"}[TOOL_CALLS]clock[ARGS]{}`, calls: both()},
 		"mistral with an id": {form: Mistral, text: `[TOOL_CALLS]weather[CALL_ID]abcdefghi[ARGS]{"city":"Oslo"}`, calls: oslo()},
-		"mistral, plainly":   {form: Mistral, said: "Yes.", text: `Yes.[TOOL_CALLS]weather{"city":"Oslo"}`, calls: oslo()},
+		"mistral, plainly":   {form: Mistral, said: "Yes.\n", text: "Yes.\n" + `[TOOL_CALLS]weather{"city":"Oslo"}`, calls: oslo()},
 		"mistral without mark": {
 			form: Mistral, text: `[{"name":"weather","arguments":{"city":"Oslo"}},{"name":"clock","arguments":{}}]`, calls: both(),
 		},
@@ -115,7 +115,9 @@ func answers() map[string]written {
 		"qwen3-coder without the outer mark": {
 			form: Qwen3Coder, calls: oslo(), text: "<function=weather>\n<parameter=city>\nOslo\n</parameter>\n</function>",
 		},
-		"qwen3-coder as hermes": {form: Qwen3Coder, text: `<tool_call>{"name":"weather","arguments":{"city":"Oslo"}}</tool_call>`, calls: oslo()},
+		"qwen3-coder as hermes": {
+			form: Qwen3Coder, text: `<tool_call>{"name":"weather","arguments":{"city":"Oslo"}}</tool_call>`, calls: oslo(),
+		},
 		"qwen3-coder: a text of digits": {
 			form: Qwen3Coder, calls: []Call{{"weather", `{"city":"42"}`}},
 			text: "<tool_call><function=weather><parameter=city>42</parameter></function></tool_call>",
@@ -252,9 +254,10 @@ func TestACallIsHeldBackAndNothingElse(t *testing.T) {
 		form        Form
 		text, shown string
 	}{
-		{Hermes, "Let me look. <tool", "Let me look. "},
+		{Hermes, "Let me look.\n<tool", "Let me look.\n"},
 		{Hermes, "Is 3 < 4? Yes", "Is 3 < 4? Yes"},
-		{Hermes, "Let me look. " + call, "Let me look. "},
+		{Hermes, "Let me look.\n" + call, "Let me look.\n"},
+		{Hermes, "Let me look. " + call, "Let me look. " + call},
 		{Hermes, "Write `" + call, "Write `" + call},
 		{Hermes, "<tool_call>no JSON", "<tool_call>no JSON"},
 		{Hermes, `<tool_call>{"name":"other","arg`, `<tool_call>{"name":"other","arg`},
@@ -305,6 +308,7 @@ func TestWhatIsHeldBackIsBounded(t *testing.T) {
 			if got := collect(form, text); len(got.Calls) > 0 || got.Text != text {
 				t.Errorf("%s: %q gave %d calls and %d of %d bytes", form, hostile, len(got.Calls), len(got.Text), len(text))
 			}
+			Unread(form, text, offered(), true)
 		}
 	}
 }

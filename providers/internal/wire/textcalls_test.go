@@ -48,8 +48,9 @@ func TestCallsInTheTextTakeTheirPlaceInTheAnswer(t *testing.T) {
 	text := func(s string) core.Delta { return core.Delta{Text: s} }
 	last := core.Delta{End: true, Native: json.RawMessage("{}")}
 	bare := core.Delta{End: true}
-	told := core.Delta{Notice: &core.Notice{Kind: NoticeCalls, Text: `box/org/my-model wrote a call of a tool as text, and it was not run. ` +
-		`Set text_calls = "hermes" under [providers.box.models."org/my-model"] in config.toml, and restart the daemon: loci daemon restart.`}}
+	told := core.Delta{Notice: &core.Notice{Kind: NoticeCalls, Text: `box/org/my-model wrote a call of a tool as text, ` +
+		`and it was not run. Set text_calls = "hermes" under [providers.box.models."org/my-model"] in config.toml, ` +
+		`and restart the daemon: loci daemon restart.`}}
 	middle := core.Delta{Notice: &core.Notice{
 		Kind: NoticeCalls, Text: "box/org/my-model wrote a call of clock into the middle of its answer: it was not run.",
 	}}
@@ -59,7 +60,9 @@ func TestCallsInTheTextTakeTheirPlaceInTheAnswer(t *testing.T) {
 		in   []core.Delta
 		want []core.Delta
 	}{
-		"a call": {TextCalls{}, "hermes", []core.Delta{text("Look.\n<tool"), text(call[5:]), last}, []core.Delta{text("Look.\n"), asked, last}},
+		"a call": {
+			TextCalls{}, "hermes", []core.Delta{text("Look.\n<tool"), text(call[5:]), last}, []core.Delta{text("Look.\n"), asked, last},
+		},
 		"a call on a wire that keeps the whole turn": {
 			TextCalls{Items: true}, "hermes", []core.Delta{text(call), last}, []core.Delta{asked, bare},
 		},
@@ -95,6 +98,42 @@ func TestCallsInTheTextTakeTheirPlaceInTheAnswer(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+func TestACallThatIsNotReadIsToldInOneLine(t *testing.T) {
+	t.Parallel()
+	const who = "box/org/my-model wrote "
+	const call = `<tool_call>{"name":"clock","arguments":{}}</tool_call>`
+	const other = `<tool_call>{"name":"other","arguments":{}}</tool_call>`
+	for text, want := range map[string]string{
+		call + "\n" + other:                 "calls of clock and other: none was run, as it is not offered other.",
+		other:                               "a call of other, a tool that it is not offered: it was not run.",
+		other + "\n" + call:                 "a call of other, a tool that it is not offered: it was not run.",
+		`{"name":"other","arguments":{}}`:   "a call of other, a tool that it is not offered: it was not run.",
+		"<tool_call>{'name'}\n</tool_call>": "a call that cannot be read: it was not run. It wrote: <tool_call>{'name'} </tool_call>",
+		"I look.\n<tool_call>{\"name\":": "a call that breaks off at the end of its answer: it was not run. " +
+			"It wrote: <tool_call>{\"name\":",
+		`[TOOL_CALLS][{"name":"other"}]`:            "a call of other, a tool that it is not offered: it was not run.", // in another form
+		"Hermes writes " + call:                     "a call of clock into a line of its text: it was not run.",
+		"It says \"" + call + "\".":                 "",
+		"```\n" + other + "\n```":                   "",
+		"It was `" + call + "`. Now:\n" + call:      "",
+		"Hermes writes " + call + ". Now:\n" + call: "",
+		"Hello.": "",
+	} {
+		var got []string
+		for _, d := range readAs(t, TextCalls{}, "hermes", core.Delta{Text: text}, core.Delta{End: true}) {
+			if d.Notice != nil {
+				got = append(got, d.Notice.Text)
+			}
+		}
+		if want != "" {
+			want = who + want
+		}
+		if len(got) > 1 || strings.Join(got, "") != want {
+			t.Errorf("%q is told as %q, want %q", text, got, want)
+		}
 	}
 }
 
