@@ -201,7 +201,7 @@ func TestALineLetOutIsBoundedAndLeavesNothing(t *testing.T) {
 	coretest.Until(t, "what it left has ended", func() bool { return !alive(rows[len(rows)-2]) })
 	short := 1
 	r = p.call(t.Context(), shell.Args{Command: "echo $$; sleep 1000 & sleep 1000", Timeout: &short})
-	p.says(r.Text, "It was stopped after 1s")
+	p.says(r.Text, "It was stopped after 1s, with what it had started, but for what had left its group")
 	r = p.call(t.Context(), shell.Args{Command: "head -c 100000000 /dev/zero"})
 	p.says(r.Text, "it wrote too much")
 }

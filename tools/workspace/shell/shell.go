@@ -392,16 +392,20 @@ func (p *place) answer(r core.JobResult, out *output, rules core.HostRules) core
 
 // ending says how a line ended. That a program found fault with something is no fault of the call.
 func (p *place) ending(r core.JobResult) (text string, failed bool) {
+	started := "all that it had started"
+	if p.uncaged {
+		started = "what it had started, but for what had left its group"
+	}
 	switch r.Ended {
 	case core.JobExited:
 		return fmt.Sprintf("Exit code %d.", r.ExitCode), false
 	case core.JobSignalled:
 		return "It was ended by the signal " + r.Signal + ".", true
 	case core.JobTimedOut:
-		return fmt.Sprintf("It was stopped after %s, with all that it had started; timeout can be up to %d seconds.",
-			r.Took.Round(time.Second), mostTime/time.Second), true
+		return fmt.Sprintf("It was stopped after %s, with %s; timeout can be up to %d seconds.",
+			r.Took.Round(time.Second), started, mostTime/time.Second), true
 	case core.JobCancelled:
-		return "It was cancelled, with all that it had started.", true
+		return "It was cancelled, with " + started + ".", true
 	case core.JobOverMemory:
 		return "It was stopped because it took more than half of the machine's memory.", true
 	case core.JobOverProcesses:
