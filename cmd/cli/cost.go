@@ -61,36 +61,50 @@ func (a *app) costCommand() *cobra.Command {
 func (a *app) budgetCommand() *cobra.Command {
 	var agent, money string
 	var tokens int
-	var none bool
+	var none, noMoney, noTokens bool
 	c := &cobra.Command{
 		Use: "budget", Short: "Show or set what may be spent in a day", Args: exactly(),
 		Long: `Show or set what may be spent in a day, in money, in tokens, or both: by one agent, or by all of them together. It counts
 everything that models are asked: answers, summaries, embeddings, runs in the background, and what was asked again. Before a
 call the most that it may come to is reserved, so that a budget is not exceeded; an answer is made shorter before it is refused.
-The day begins at midnight.`,
+The day begins at midnight. A limit that is not named stays as it is.`,
 		Example: `  loci budget --money 5
   loci budget --agent scout --money 0.50 --tokens 200000
+  loci budget --agent scout --no-tokens
   loci budget --agent scout --none
   loci budget`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx := cmd.Context()
-			set := cmd.Flags().Changed("money") || cmd.Flags().Changed("tokens")
-			if none && set {
-				return invalid("--none removes the budget: say it alone")
+			var in api.SetBudget
+			if cmd.Flags().Changed("money") {
+				in.Dollars = &money
 			}
-			if tokens < 0 {
+			if cmd.Flags().Changed("tokens") {
+				in.Tokens = &tokens
+			}
+			if none || noMoney {
+				in.Remove = append(in.Remove, api.LimitDollars)
+			}
+			if none || noTokens {
+				in.Remove = append(in.Remove, api.LimitTokens)
+			}
+			switch {
+			case none && (in.Dollars != nil || in.Tokens != nil || noMoney || noTokens):
+				return invalid("--none removes the budget: say it alone")
+			case in.Dollars != nil && noMoney || in.Tokens != nil && noTokens:
+				return invalid("a limit is either set or removed: leave out --no-money or --no-tokens")
+			case tokens < 0:
 				return invalid("--tokens is a number of tokens, like 200000")
 			}
 			c, err := a.connect(ctx)
 			if err != nil {
 				return err
 			}
-			in := api.SetBudget{Dollars: money, Tokens: tokens}
 			if in.AgentID, err = a.onlyOf(ctx, c, agent); err != nil {
 				return err
 			}
 			budgets, err := c.Budgets(ctx)
-			if set || none {
+			if in.Dollars != nil || in.Tokens != nil || len(in.Remove) > 0 {
 				budgets, err = c.SetBudget(ctx, in)
 			}
 			if err != nil {
@@ -102,7 +116,9 @@ The day begins at midnight.`,
 	onlyOfFlag(c, &agent)
 	c.Flags().StringVar(&money, "money", "", "at most so many `DOLLARS` a day, like 2.50")
 	c.Flags().IntVar(&tokens, "tokens", 0, "at most so many tokens a day, sent and answered")
-	c.Flags().BoolVar(&none, "none", false, "no budget any more")
+	c.Flags().BoolVar(&noMoney, "no-money", false, "no limit in money any more")
+	c.Flags().BoolVar(&noTokens, "no-tokens", false, "no limit in tokens any more")
+	c.Flags().BoolVar(&none, "none", false, "no budget any more, neither in money nor in tokens")
 	return c
 }
 

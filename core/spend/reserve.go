@@ -55,8 +55,9 @@ func (l *Ledger) reserve(ctx context.Context, c call) (grant, error) {
 		if err != nil {
 			return g, err
 		}
-		if g.answer, err = s.pays(&c, g.answer); err != nil {
-			return g, err
+		wanted := g.answer
+		if g.answer, err = s.pays(&c, wanted); err != nil {
+			return g, l.heldBack(ctx, &s, &c, wanted, err)
 		}
 		if w := l.warning(&s); w != "" {
 			g.warnings = append(g.warnings, w)
@@ -83,7 +84,7 @@ func (s *State) pays(c *call, wanted int) (int, error) {
 	if s.Tokens > 0 {
 		granted = min(granted, s.Tokens-s.Spent.Tokens()-c.prompt)
 		if s.Spent.Tokens()+c.prompt > s.Tokens || granted < min(wanted, leastAnswer) {
-			return 0, s.refused(c, fmt.Sprintf("%d of %d tokens", min(s.Spent.Tokens(), s.Tokens), s.Tokens))
+			return 0, s.refused(c, fmt.Sprintf("%d of %d tokens", min(s.Spent.Tokens(), s.Tokens), s.Tokens), "--tokens N")
 		}
 	}
 	if s.Money == 0 {
@@ -94,17 +95,35 @@ func (s *State) pays(c *call, wanted int) (int, error) {
 			return granted, nil
 		}
 		return 0, core.E(core.NoCredit, "%s is not asked: what it costs is unknown, and %s has a budget in money", c.model, s.whose()).
-			WithHint("set its prices (docs/costs.md says where), or a budget in tokens: loci budget --tokens 1000000; or choose another " +
-				"model")
+			WithHint("set its prices (docs/costs.md says where), or a limit in tokens too: %s --tokens 1000000; or choose another model",
+				s.command())
 	}
-	left := s.Money - s.Spent.Cost - c.price.Asking(c.prompt)
-	if each := c.price.Answering(c.prompt); each > 0 && left >= 0 {
+	asking, each := c.price.Asking(c.prompt), c.price.Answering(c.prompt)
+	if asking == 0 && (each == 0 || granted == 0) {
+		return granted, nil // it costs nothing, whatever was spent
+	}
+	left := s.Money - s.Spent.Cost - asking
+	if each > 0 && left >= 0 {
 		granted = int(min(core.Money(granted), left/each))
 	}
 	if left < 0 || granted < min(wanted, leastAnswer) {
-		return 0, s.refused(c, s.Spent.Cost.String()+" of "+s.Money.String())
+		return 0, s.refused(c, s.Spent.Cost.String()+" of "+s.Money.String(), "--money DOLLARS")
 	}
 	return granted, nil
+}
+
+// heldBack returns why a call is refused: if the budget would pay it but for the calls under way, those hold what is left of it.
+func (l *Ledger) heldBack(ctx context.Context, s *State, c *call, wanted int, refusal error) error {
+	settled, err := l.stateOf(ctx, s.Budget, core.ExpenseQuery{Settled: true})
+	if err != nil {
+		return refusal
+	}
+	if _, err := settled.pays(c, wanted); err != nil {
+		return refusal
+	}
+	const why = "the daily budget of %s does not pay for a call of %s now: calls under way hold what is left of it"
+	return core.E(core.NoCredit, why, s.whose(), c.model).
+		WithHint("try again in a moment, when one has ended; or raise the budget: %s", s.command())
 }
 
 func (s *State) whose() string {
@@ -114,15 +133,19 @@ func (s *State) whose() string {
 	return "this agent"
 }
 
-// refused says that a budget doesn't pay a call, and the way on.
-func (s *State) refused(c *call, used string) error {
-	const why = "the daily budget of %s does not pay for another call of %s: %s are used or reserved"
-	set := "loci budget --money DOLLARS"
-	if s.Agent != "" {
-		set = "loci budget --agent " + string(s.Agent) + " --money DOLLARS"
+// command is what shows and sets the budget.
+func (s *State) command() string {
+	if s.Agent == "" {
+		return "loci budget"
 	}
+	return "loci budget --agent " + string(s.Agent)
+}
+
+// refused says that a budget doesn't pay a call, and the way on.
+func (s *State) refused(c *call, used, limit string) error {
+	const why = "the daily budget of %s does not pay for another call of %s: %s are used or reserved"
 	return core.E(core.NoCredit, why, s.whose(), c.model, used).
-		WithHint("raise it: %s, or --tokens N; or choose a model that costs less, or wait until midnight, when it begins anew", set)
+		WithHint("raise it: %s %s; or choose a model that costs less, or wait until midnight, when it begins anew", s.command(), limit)
 }
 
 // warning says once a day that most of a budget is used.

@@ -13,6 +13,7 @@ package spend
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -92,7 +93,12 @@ func (l *Ledger) States(ctx context.Context) ([]State, error) {
 }
 
 func (l *Ledger) state(ctx context.Context, b core.Budget) (State, error) {
-	sums, err := l.cfg.Store.Sum(ctx, core.ExpenseQuery{Agent: b.Agent, Since: l.Today()})
+	return l.stateOf(ctx, b, core.ExpenseQuery{})
+}
+
+func (l *Ledger) stateOf(ctx context.Context, b core.Budget, q core.ExpenseQuery) (State, error) {
+	q.Agent, q.Since = b.Agent, l.Today()
+	sums, err := l.cfg.Store.Sum(ctx, q)
 	if err != nil {
 		return State{}, err
 	}
@@ -109,6 +115,38 @@ func (l *Ledger) SetBudget(ctx context.Context, b core.Budget) error {
 	defer l.mu.Unlock()
 	delete(l.warned, b.Agent)
 	return err
+}
+
+// Change is what becomes of a budget. A limit that it leaves out stays as it is.
+type Change struct {
+	Agent  core.AgentID // empty: the home
+	Money  *core.Money  // 0: no limit any more
+	Tokens *int         // likewise
+}
+
+// Change changes a budget. One without limits is none.
+func (l *Ledger) Change(ctx context.Context, c Change) error {
+	select {
+	case l.turn <- struct{}{}: // of two changes at once neither undoes the other
+		defer func() { <-l.turn }()
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	all, err := l.cfg.Store.Budgets(ctx)
+	if err != nil {
+		return err
+	}
+	b := core.Budget{Agent: c.Agent}
+	if i := slices.IndexFunc(all, func(b core.Budget) bool { return b.Agent == c.Agent }); i >= 0 {
+		b = all[i]
+	}
+	if c.Money != nil {
+		b.Money = *c.Money
+	}
+	if c.Tokens != nil {
+		b.Tokens = *c.Tokens
+	}
+	return l.SetBudget(ctx, b)
 }
 
 // limits are the budgets that a call for an agent is within.

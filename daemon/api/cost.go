@@ -40,9 +40,16 @@ type Budget struct {
 	Shown         string   `json:"shown"`
 }
 
-// SetBudget is the body of PUT /loci/v1/budgets. One without limits is removed.
+// The limits of a budget.
+const (
+	LimitDollars = "dollars"
+	LimitTokens  = "tokens"
+)
+
+// SetBudget is the body of PUT /loci/v1/budgets. What it leaves out stays as it is; a budget without limits is removed.
 type SetBudget struct {
-	AgentID string `json:"agent_id,omitempty"` // empty: all of the home
-	Dollars string `json:"dollars,omitempty"`  // like 2.50; empty: no limit in money
-	Tokens  int    `json:"tokens,omitempty"`   // 0: no limit in tokens
+	AgentID string   `json:"agent_id,omitempty"`                                  // empty: all of the home
+	Dollars *string  `json:"dollars,omitempty"`                                   // like 2.50
+	Tokens  *int     `json:"tokens,omitempty"`                                    // sent and answered
+	Remove  []string `json:"remove,omitempty" enum:"dollars,tokens" maxItems:"2"` // limits that there are no more
 }

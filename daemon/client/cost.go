@@ -16,7 +16,7 @@ func (c *Client) Budgets(ctx context.Context) ([]api.Budget, error) {
 	return call[[]api.Budget](ctx, c, request{method: get, path: api.PathBudgets})
 }
 
-// SetBudget sets a daily budget in place of the one before, and returns all.
+// SetBudget sets or removes limits of a daily budget, and returns all budgets.
 func (c *Client) SetBudget(ctx context.Context, in api.SetBudget) ([]api.Budget, error) {
 	return call[[]api.Budget](ctx, c, request{method: put, path: api.PathBudgets, body: in})
 }

@@ -116,14 +116,45 @@ func (s *Server) setBudget(ctx context.Context, in *setBudgetInput) (*body[[]api
 	if err != nil {
 		return nil, err
 	}
-	b := core.Budget{Agent: core.AgentID(in.Body.AgentID), Tokens: in.Body.Tokens}
-	if in.Body.Dollars != "" {
-		if b.Money, err = core.ParseMoney(in.Body.Dollars); err != nil {
-			return nil, err
-		}
+	change, err := budgetChange(&in.Body)
+	if err != nil {
+		return nil, err
 	}
-	if err := l.SetBudget(ctx, b); err != nil {
+	if err := l.Change(ctx, change); err != nil {
 		return nil, err
 	}
 	return s.listBudgets(ctx, nil)
+}
+
+// budgetChange reads what becomes of a budget. Nothing is no limit to be set: it would remove what it seems to make strict.
+func budgetChange(in *api.SetBudget) (spend.Change, error) {
+	c := spend.Change{Agent: core.AgentID(in.AgentID), Tokens: in.Tokens}
+	const nothing = "a limit of nothing is no budget; to have none, remove it: loci budget --none"
+	if in.Dollars != nil {
+		amount, err := core.ParseMoney(*in.Dollars)
+		if err != nil {
+			return c, err
+		}
+		if amount == 0 {
+			return c, unprocessable("body.dollars", nothing)
+		}
+		c.Money = &amount
+	}
+	if in.Tokens != nil && *in.Tokens == 0 {
+		return c, unprocessable("body.tokens", nothing)
+	}
+	for _, limit := range in.Remove {
+		switch {
+		case limit == api.LimitDollars && in.Dollars == nil:
+			c.Money = new(core.Money)
+		case limit == api.LimitTokens && in.Tokens == nil:
+			c.Tokens = new(int)
+		default:
+			return c, unprocessable("body.remove", "%s is either set or removed", limit)
+		}
+	}
+	if c.Money == nil && c.Tokens == nil {
+		return c, unprocessable("body", "give dollars, tokens, or what to remove of both")
+	}
+	return c, nil
 }
