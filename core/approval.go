@@ -20,8 +20,9 @@ type Approval struct {
 // WaitingCall is a call that waits for a person, or for the client that runs it.
 type WaitingCall struct {
 	CallID    string `json:"call_id"`
-	Arguments string `json:"arguments"` // as they would run: a rule may have changed what the model wrote
-	Why       string `json:"why"`       // which rule asks, in a sentence
+	Arguments string `json:"arguments"`      // as they would run: a rule may have changed what the model wrote
+	Why       string `json:"why"`            // which rule asks, in a sentence
+	Code      string `json:"code,omitempty"` // of a custom tool: what it would run
 	Client    bool   `json:"client,omitempty"`
 
 	Hooked string   `json:"hooked,omitempty"` // what hooks did about it, in a clause

@@ -2,6 +2,8 @@ package core
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"regexp"
 	"strings"
@@ -65,6 +67,16 @@ func NewToolID() ToolID { return NewID[ToolID]("tool") }
 // Spec is what a model is told of it.
 func (t *CustomTool) Spec() ToolSpec {
 	return ToolSpec{Name: t.Name, Description: t.Description, Parameters: t.Parameters}
+}
+
+// Code names what a call of it runs: another name, other code. What is no custom tool has none.
+func (t *CustomTool) Code() string {
+	if t == nil {
+		return ""
+	}
+	text, _ := json.Marshal([]any{t.Name, t.Language, t.File, t.Source, t.Pip, t.Npm}) // texts alone, which can be written
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
 }
 
 // requirementWord is what the name and the version of a package can hold: no address, path or option.

@@ -163,3 +163,87 @@ func TestAnApprovedCallWhoseToolChangedMeanwhileIsJudgedByWhatItTakesNow(t *test
 		})
 	}
 }
+
+// become opens a house anew in which the probe is a custom tool.
+func become(h *house, custom *core.CustomTool) {
+	h.stop()
+	var changed func(tools core.Toolbox) core.Toolbox
+	changed = func(tools core.Toolbox) core.Toolbox {
+		of, ok := tools.(*box)
+		if !ok {
+			return tools
+		}
+		next := box{changed(of.Toolbox), of.extra}
+		if next.extra.Info.Spec.Name == "probe" {
+			next.extra.Info.Custom = custom
+		}
+		return &next
+	}
+	h.cfg.Tools = changed(h.cfg.Tools)
+	h.engine = engine.New(h.cfg)
+}
+
+// TestAnApprovalDoesNotCountForOtherCodeThanItWasAskedAbout replaces a custom tool while a call of it waits.
+func TestAnApprovalDoesNotCountForOtherCodeThanItWasAskedAbout(t *testing.T) {
+	t.Parallel()
+	custom := func(source string) *core.CustomTool {
+		return &core.CustomTool{Name: "probe", Language: core.LanguagePython, Source: source}
+	}
+	needing := custom("print(1)")
+	needing.Pip = []core.Requirement{{Name: "left"}}
+	touched := custom("print(1)")
+	touched.Tags = []string{"new"}
+	for name, c := range map[string]struct {
+		asked, now *core.CustomTool
+		runs       bool
+	}{
+		"the same":         {custom("print(1)"), custom("print(1)"), true},
+		"another tag":      {custom("print(1)"), touched, true},
+		"another source":   {custom("print(1)"), custom("print(2)"), false},
+		"another package":  {custom("print(1)"), needing, false},
+		"a custom one now": {nil, custom("print(1)"), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			g := openGated(t, core.EffectOutside, nil, probing("a"), probing("a"))
+			become(g.house, c.asked)
+			call := g.asked("go").Calls()[0].ID
+			become(g.house, c.now)
+			decision := approve(call)
+			if name == "another source" {
+				decision.Arguments = `{"x":"b"}` // changed arguments are approved for the same tool
+			}
+			_, events := g.submit(g.answer(decision))
+			got := returned(events)[call]
+			if ran := len(g.probe.ran()); (ran == 1) != c.runs || c.runs != strings.Contains(got, "probed") {
+				t.Errorf("it ran %d times and returned %q", ran, got)
+			}
+			if c.runs {
+				return
+			}
+			if !strings.Contains(got, "the tool was changed since the person was asked about this call") {
+				t.Errorf("it returned %q", got)
+			}
+			again := g.waiting().Calls()[0].ID // called again, it asks about what it is now
+			g.submit(g.answer(approve(again)))
+			if ran := len(g.probe.ran()); ran != 1 {
+				t.Errorf("approved as it is now, it ran %d times", ran)
+			}
+		})
+	}
+}
+
+func TestNoRuleIsKeptForAToolThatWasChangedMeanwhile(t *testing.T) {
+	t.Parallel()
+	for source, kept := range map[string]int{"print(1)": 1, "print(2)": 0} {
+		rules := writtenRules(t, permission.List{})
+		h, a, tool := permitted(t, core.TouchRuns, rules, probing("make all"))
+		become(h, &core.CustomTool{Name: "probe", Source: "print(1)"})
+		request, w := askedOnce(t, h, a)
+		become(h, &core.CustomTool{Name: "probe", Source: source})
+		h.submit(h.answering(a, allowing(request, w, "shell(make *)")))
+		if len(rules.kept) != kept || len(tool.ran()) != kept {
+			t.Errorf("%s: it kept %q and ran %d times", source, rules.kept, len(tool.ran()))
+		}
+	}
+}

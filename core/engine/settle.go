@@ -108,9 +108,16 @@ func (s *settlement) step(ctx context.Context) (core.Step, error) {
 }
 
 // keepRules keeps the rules that came with the answer, which is a fact by now: a crash leaves no rule for a call that nobody
-// answered, and keeps them when the run goes on. What can't be kept is said, and the call runs this once.
+// answered, and keeps them when the run goes on. What can't be kept is said, and the call runs this once. Of a tool that was
+// changed meanwhile nothing is kept: the person knew another one.
 func (s *settlement) keepRules() {
-	for _, d := range s.answer.Approval.Decisions {
+	g := &gate{bound: s.t.win.pinned.Bound, clients: s.t.run.Config.ClientTools}
+	calls := s.request.Calls()
+	for i, d := range s.answer.Approval.Decisions { // they stand as the calls that wait do
+		at := slices.IndexFunc(calls, func(c core.ToolCall) bool { return c.ID == d.CallID })
+		if len(d.Keep) == 0 || at < 0 || g.replaced(&pendingCall{call: calls[at]}, s.request.Approval.Waits[i]) {
+			continue
+		}
 		for _, rule := range d.Keep {
 			t := s.t
 			text := "From now on " + rule + " is allowed in this folder; `loci permissions` shows and removes it."
@@ -172,6 +179,11 @@ func (s *settlement) decide(g *gate, p *pendingCall, w core.WaitingCall) {
 			": RuntimeError: the program that sent the message runs this tool, and it gave no result"
 		return
 	}
+	if g.replaced(p, w) {
+		p.refusal = forbidden(p, "the tool was changed since the person was asked about this call, and they approved what it was. "+
+			"Call it again, if it is still needed: they are asked about what it is now.")
+		return
+	}
 	p.call.Arguments = w.Arguments
 	if d.Arguments != "" {
 		p.call.Arguments = d.Arguments
@@ -182,6 +194,12 @@ func (s *settlement) decide(g *gate, p *pendingCall, w core.WaitingCall) {
 	if d.Arguments != "" {
 		p.note = changedNote(p.call.Arguments)
 	}
+}
+
+// replaced reports whether a call that waited would run other code than the person was asked about.
+func (g *gate) replaced(p *pendingCall, w core.WaitingCall) bool {
+	g.find(p)
+	return p.known() && p.tool.Info.Custom.Code() != w.Code
 }
 
 // asked reports whether a call is a question of the agent's.
