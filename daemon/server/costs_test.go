@@ -44,9 +44,12 @@ func TestALimitIsSetByItselfAndNeverToNothing(t *testing.T) {
 		}
 	}
 	for _, c := range []struct{ body, says string }{
-		{`{"dollars":"0.00"}`, "loci budget --none"}, {`{"tokens":0}`, "loci budget --none"},
+		{`{"dollars":"0.00"}`, "loci budget --none"},
+		{`{"tokens":0}`, "loci budget --none"},
 		{`{"tokens":5,"dollars":"0"}`, "loci budget --none"},
-		{`{}`, "give dollars"}, {`{"tokens":5,"remove":["tokens"]}`, "either set or removed"}, {`{"remove":["all"]}`, "remove"},
+		{`{}`, "give dollars"},
+		{`{"tokens":5,"remove":["tokens"]}`, "either set or removed"},
+		{`{"remove":["all"]}`, "remove"},
 	} {
 		r := put(c.body)
 		if r.want(http.StatusUnprocessableEntity); !strings.Contains(string(r.body), c.says) {
