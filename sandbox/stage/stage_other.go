@@ -6,3 +6,5 @@ package stage
 func launch() int { return 1 }
 
 func initialize() int { return 1 }
+
+func reduce() int { return 1 }
