@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"bytes"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -110,10 +111,20 @@ func (a *acted) read(name string, kind fs.FileMode) (f actedFile, err error) {
 		to, err := a.root.Readlink(name)
 		f.text = []byte(to)
 		return f, err
-	case kind.IsRegular() && info.Size() <= mostKeptBytes:
-		f.text, err = a.root.ReadFile(name)
+	case kind.IsRegular():
+		f.text, err = a.head(name)
 	}
 	return f, err
+}
+
+// head reads a file, and of one that is too large to be remembered so much that it shows.
+func (a *acted) head(name string) ([]byte, error) {
+	file, err := a.root.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }() // nothing was written
+	return io.ReadAll(io.LimitReader(file, mostKeptBytes+1))
 }
 
 // restore puts back what the job changed of all that, and names it. The job has ended.
@@ -131,13 +142,18 @@ func (all actedFolders) restore() (changed []string) {
 }
 
 func (a *acted) back() (changed []string) {
-	now := map[string]actedFile{}
-	_ = a.each(func(name string, f actedFile) error { now[name] = f; return nil }) // it returns what we return
-	for name, f := range now {
+	now := map[string]bool{} // names alone: how much the job has written there, nobody bounds
+	var wrong []string
+	_ = a.each(func(name string, f actedFile) error { // it returns what we return
+		now[name] = true
 		if was, ok := a.files[name]; !ok || !was.same(f) {
-			changed = append(changed, filepath.Join(a.path, name))
-			_ = a.root.RemoveAll(name) // what was there comes back below
+			wrong = append(wrong, name)
 		}
+		return nil
+	})
+	for _, name := range wrong {
+		changed = append(changed, filepath.Join(a.path, name))
+		_ = a.root.RemoveAll(name) // what was there comes back below
 	}
 	var names []string
 	for name := range a.files {
@@ -148,7 +164,7 @@ func (a *acted) back() (changed []string) {
 		if _, err := a.root.Lstat(name); err == nil {
 			continue
 		}
-		if _, known := now[name]; !known {
+		if !now[name] {
 			changed = append(changed, filepath.Join(a.path, name))
 		}
 		if err := a.put(name, a.files[name]); err != nil {

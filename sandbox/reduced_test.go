@@ -165,6 +165,22 @@ echo ../x > .git/commondir; echo data > .git/objects/y; echo over`, "over")
 	}
 }
 
+func TestAFileOfGitsThatIsTooLargeToBePutBackKeepsAReducedJobFromRunning(t *testing.T) {
+	t.Parallel()
+	dir, job := yard(t)
+	hook := filepath.Join(dir, ".git/hooks/large")
+	if err := os.WriteFile(hook, make([]byte, mostKeptBytes+2), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	job.Argv = []string{"bash", "-c", "echo evil > .git/hooks/large"}
+	if _, err := bare(t).Run(t.Context(), job); core.KindOf(err) != core.TooLarge {
+		t.Errorf("it ran: %v", err)
+	}
+	if info, err := os.Stat(hook); err != nil || info.Size() != mostKeptBytes+2 {
+		t.Errorf("what is left of it: %v, %v", info, err)
+	}
+}
+
 func TestWithoutNamespacesNothingIsLeftOfAJob(t *testing.T) {
 	t.Parallel()
 	l := bare(t)
