@@ -34,13 +34,20 @@ func (c *call) reduced(ctx context.Context, l *Local) error {
 			return err
 		}
 		l.mu.Lock()
-		if c.lacks == frame.LayerLandlock || c.lacks == frame.LayerSeccomp {
-			l.lacks.layers = append(slices.Clip(l.lacks.layers), c.lacks)
-		} else {
-			l.lacks.namespaces = true
-		}
+		l.lacks = l.lacks.with(c.lacks)
 		l.mu.Unlock()
 	}
+}
+
+// with adds a step that the machine can't do.
+func (k lacking) with(step string) lacking {
+	switch {
+	case step != frame.LayerLandlock && step != frame.LayerSeccomp:
+		k.namespaces = true
+	case !slices.Contains(k.layers, step): // else another job has found it meanwhile
+		k.layers = append(slices.Clip(k.layers), step)
+	}
+	return k
 }
 
 // named says in the result what is missing.

@@ -14,6 +14,7 @@ import (
 
 	"loci/core"
 	"loci/core/coretest"
+	"loci/sandbox/frame"
 )
 
 // reducedTo is a sandbox of a machine that lacks something, as far as it is told.
@@ -227,6 +228,25 @@ func TestWhatIsMissingIsFoundByTryingAll(t *testing.T) {
 		if !strings.Contains(string(r.Stdout.Kept), said) {
 			t.Errorf("%q is missing in: %s%s", said, r.Stdout.Kept, r.Stderr.Kept)
 		}
+	}
+}
+
+func TestALevelIsNotRememberedOfATryThatWasGivenUp(t *testing.T) {
+	t.Parallel()
+	l := reducedTo(t, lacking{})
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	l.Level(gone)
+	if level := l.Level(t.Context()); level != LevelFull {
+		t.Errorf("it is %s", level)
+	}
+}
+
+func TestWhatTwoJobsFindMissingAtOnceIsLeftOutOnce(t *testing.T) {
+	t.Parallel()
+	got := lacking{}.with(frame.LayerLandlock).with(frame.LayerLandlock).with("root")
+	if len(got.layers) != 1 || !got.namespaces {
+		t.Errorf("%+v", got)
 	}
 }
 

@@ -52,8 +52,7 @@ type Local struct {
 	mu      sync.Mutex
 	running sync.WaitGroup
 	closed  bool
-	once    sync.Once
-	level   Level           // of a machine that has less, once it is known
+	level   Level           // of a machine that has less; empty: nobody has found out yet
 	lacks   lacking         // what this machine can't do, as far as it was tried
 	ctx     context.Context // of all jobs
 	cancel  context.CancelFunc
@@ -112,8 +111,19 @@ func (l *Local) Level(ctx context.Context) Level {
 	if l.cfg.Mode != Reduced {
 		return l.cfg.Mode.level()
 	}
-	l.once.Do(func() { l.level = l.Probe(ctx).Level })
-	return l.level
+	l.mu.Lock()
+	level := l.level
+	l.mu.Unlock()
+	if level != "" {
+		return level
+	}
+	level = l.Probe(ctx).Level
+	if level != LevelNone { // which may be of this moment: the try was given up, or the daemon has too many files open
+		l.mu.Lock()
+		l.level = level
+		l.mu.Unlock()
+	}
+	return level
 }
 
 func (l *Local) enter() bool {
