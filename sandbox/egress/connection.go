@@ -53,8 +53,8 @@ func (e *Egress) serve(inside net.Conn) {
 	}
 }
 
-// cutWithJob closes a connection when the job ends, and when the returned function is called.
-func (e *Egress) cutWithJob(c net.Conn) (closes func()) {
+// cutWithJob closes a connection, or what takes them, when the job ends and when the returned function is called.
+func (e *Egress) cutWithJob(c io.Closer) (closes func()) {
 	stop := context.AfterFunc(e.ctx, func() { _ = c.Close() }) // whoever uses it sees that it is closed
 	return func() {
 		stop()

@@ -1,7 +1,6 @@
 package egress
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -81,7 +80,7 @@ func (e *Egress) letIn(port uint16) {
 	if err != nil {
 		return
 	}
-	defer context.AfterFunc(e.ctx, func() { _ = l.Close() })() // accept ends then
+	defer e.cutWithJob(l)() // accept ends then
 	e.accept(l, func(outside net.Conn) { e.bring(outside, port) })
 }
 
