@@ -52,16 +52,8 @@ func (s *Shell) missed(p *place, line string, r core.JobResult, out *output, ope
 	if !failing(r) {
 		return nil
 	}
-	for _, row := range rows {
-		if !says(row, refusedSigns) {
-			continue
-		}
-		for _, found := range loopback().FindAllStringSubmatch(row, 4) {
-			port, err := strconv.ParseUint(found[1], 10, 16)
-			if o, ok := opens.LocalPort(uint16(port)); err == nil && ok && listens(uint16(port)) {
-				return &o
-			}
-		}
+	if o := p.missedPort(rows, opens); o != nil {
+		return o
 	}
 	if r.Signal == "SIGSYS" || slices.ContainsFunc(rows, func(row string) bool { return says(row, uncagedSigns) }) {
 		if o, ok := opens.Uncaged(); ok {
@@ -80,6 +72,26 @@ func says(row string, signs []string) bool {
 var loopback = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)(?:127\.0\.0\.1|localhost|\[?::1\]?)(?:["'(),:\s]|port)*?[:\s](\d{2,5})\b`)
 })
+
+// missedPort finds a port of this machine that refused the line, and that is not open to it.
+func (p *place) missedPort(rows []string, opens core.Openings) *core.Opening {
+	open := p.reaches(opens)
+	for _, row := range rows {
+		if !says(row, refusedSigns) {
+			continue
+		}
+		for _, found := range loopback().FindAllStringSubmatch(row, 4) {
+			port, err := strconv.ParseUint(found[1], 10, 16)
+			if err != nil || slices.Contains(open, uint16(port)) {
+				continue
+			}
+			if o, ok := opens.LocalPort(uint16(port)); ok && listens(uint16(port)) {
+				return &o
+			}
+		}
+	}
+	return nil
+}
 
 // missedFolder finds a path of the machine that the line named or met, and that is not in its sandbox.
 func (s *Shell) missedFolder(p *place, line string, rows []string, opens core.Openings) *core.Opening {

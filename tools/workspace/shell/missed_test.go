@@ -245,8 +245,13 @@ func TestALineReachesAPortOfThisMachineThatAPersonOpens(t *testing.T) {
 	line := fmt.Sprintf("exec 3<>/dev/tcp/127.0.0.1/%d && cat <&3", port)
 	r := p.opening(fmt.Sprintf("bash -c '%s' || { echo connect ECONNREFUSED 127.0.0.1:%d; exit 1; }", line, port))
 	p.says(r.Text, "Exit code 0.", fmt.Sprintf("The person opened the port %d of this machine to it, and it ran again", port), "hello")
-	if want := fmt.Sprintf("local_port  false %d [local_port(%d)]", port, port); a.said() != want {
+	want := fmt.Sprintf("local_port  false %d [local_port(%d)]", port, port)
+	if a.said() != want {
 		t.Errorf("asked %q, not %q", a.said(), want)
+	}
+	r = p.opening(fmt.Sprintf("echo connect ECONNREFUSED 127.0.0.1:%d; exit 1", port))
+	if strings.Count(r.Text, "ran again") != 1 || a.said() != want+"; "+want {
+		t.Errorf("asked %q for a line that fails for another reason: %s", a.said(), r.Text)
 	}
 	set, err := permission.ParseList(permission.List{Allow: []string{fmt.Sprintf("local_port(%d)", port)}}, permission.FromSession)
 	if err != nil {
@@ -254,6 +259,11 @@ func TestALineReachesAPortOfThisMachineThatAPersonOpens(t *testing.T) {
 	}
 	p.rules = set
 	p.says(p.opening(line).Text, "Exit code 0.\n", "hello")
+	said := a.said()
+	r = p.opening(fmt.Sprintf("echo connect ECONNREFUSED 127.0.0.1:%d; exit 1", port))
+	if strings.Contains(r.Text, "ran again") || strings.Contains(r.Text, "only the person") || a.said() != said {
+		t.Errorf("a port that is open is asked for: %s", r.Text)
+	}
 }
 
 // greeter is a server of this machine that says hello.

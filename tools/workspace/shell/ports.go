@@ -17,13 +17,19 @@ const leastPassing = 32768
 
 // openPorts opens ports, as rules and persons say.
 func (p *place) openPorts(n *core.JobNetwork, opens core.Openings, l jobs.Line, out *output) {
-	for _, port := range slices.Concat(opens.LocalPorts(), p.local) {
-		if !slices.Contains(n.Local, port) && len(n.Local) < mostLocal {
-			n.Local = append(n.Local, port)
-		}
-	}
+	n.Local = p.reaches(opens)
 	n.Listens = func(ctx context.Context, port uint16) bool { return listensAt(ctx, l, opens, port) }
 	n.Opened = func(port uint16, err error) { out.note(opened(port, err)) }
+}
+
+// reaches are the ports of this machine that the line reaches: those that a person has just opened before those of rules.
+func (p *place) reaches(opens core.Openings) (ports []uint16) {
+	for _, port := range slices.Concat(p.local, opens.LocalPorts()) {
+		if !slices.Contains(ports, port) && len(ports) < mostLocal {
+			ports = append(ports, port)
+		}
+	}
+	return ports
 }
 
 // listensAt reports whether this machine reaches a port on which the line listens. A person is asked only for servers that go on in
