@@ -107,14 +107,7 @@ func (c *call) follow(ctx context.Context, l *Local, p *plan, v *vigil, files *l
 	if stoppedByUs {
 		<-killed // only then may the descriptor be closed
 	}
-	late := time.Now().Add(lastWords)
-	for _, f := range []*os.File{files.out, files.err} {
-		_ = f.SetReadDeadline(late) // pipes have deadlines
-	}
-	if files.channel != nil {
-		_ = files.channel.SetDeadline(late) // what the program said at last is still read
-	}
-	_ = files.in.Close() // whatever of it was not read stays unread
+	files.end()
 	work.Wait()
 	touched := v.end()
 	c.result.Changed = p.changed()
@@ -212,6 +205,18 @@ func lend(channel bool) (*lent, error) {
 		}
 	}
 	return l, nil
+}
+
+// end is said when the job has ended: what it wrote at last is still read, and nothing waits for more.
+func (l *lent) end() {
+	late := time.Now().Add(lastWords)
+	for _, f := range []*os.File{l.out, l.err} {
+		_ = f.SetReadDeadline(late) // pipes have deadlines
+	}
+	if l.channel != nil {
+		_ = l.channel.SetDeadline(late) // likewise
+	}
+	_ = l.in.Close() // whatever of it was not read stays unread
 }
 
 func (l *lent) close() {

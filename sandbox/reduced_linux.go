@@ -136,14 +136,7 @@ func (c *call) accompany(ctx context.Context, p *plan, files *lent, cmd *exec.Cm
 	_ = files.control.CloseWrite() // it may have ended
 	_ = cmd.Wait()                 // how it ended changes nothing
 	stopWatching()
-	late := time.Now().Add(lastWords)
-	for _, f := range []*os.File{files.out, files.err} {
-		_ = f.SetReadDeadline(late) // pipes have deadlines
-	}
-	if files.channel != nil {
-		_ = files.channel.SetDeadline(late) // what the program said at last is still read
-	}
-	_ = files.in.Close() // whatever of it was not read stays unread
+	files.end()
 	work.Wait()
 	if !stopped() {
 		c.result.Ended, c.result.Bared = why(ctx)

@@ -144,7 +144,7 @@ func (l Line) AskOpening(ctx context.Context, o core.Opening) (refused string) {
 		return ""
 	}
 	if !o.Asks || r.cfg.Person == nil || !r.cfg.Person.Attends(client) {
-		return "no rule allows it"
+		return noRule
 	}
 	q, ok := r.join(l.entry, Question{Open: &o, Lasting: len(o.Rules) > 0})
 	if !ok {

@@ -66,14 +66,14 @@ func (o *openings) LocalPorts() []uint16 {
 			ports = append(ports, r.port)
 		}
 	}
-	return ports[:min(len(ports), MaxPorts)]
+	return ports
 }
 
 // LocalPort implements core.Openings.
 func (o *openings) LocalPort(port uint16) (core.Opening, bool) {
 	return core.Opening{
 		Kind: core.OpenLocalPort, Port: port, Rules: []string{PortRule(localPort, port)}, Asks: o.asks(),
-	}, port != 0 && o.reaches(localPort, port) && !slices.Contains([]uint16{22, 80, 443}, port)
+	}, port != 0 && o.reaches(localPort, port) && !leadsToHosts(port)
 }
 
 // Port implements core.Openings.

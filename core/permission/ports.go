@@ -1,7 +1,6 @@
 package permission
 
 import (
-	"slices"
 	"strconv"
 
 	"loci/core"
@@ -14,9 +13,6 @@ const (
 	localPort = "local_port"
 )
 
-// MaxPorts bounds how many ports of this machine one line reaches.
-const MaxPorts = 4
-
 // leastPort is the lowest port that is opened to this machine: those below belong to its services.
 const leastPort = 1024
 
@@ -25,6 +21,9 @@ func PortRule(name string, port uint16) string { return name + "(" + strconv.Ito
 
 // opensPort reports whether rules of this name are about ports.
 func opensPort(name string) bool { return name == cagePort || name == localPort }
+
+// leadsToHosts reports whether a port leads to hosts by name in a sandbox, and can't be one of this machine's.
+func leadsToHosts(port uint16) bool { return port == 22 || port == 80 || port == 443 }
 
 // readPort reads what stands in the brackets of a rule about a port. Each is named alone: there is no pattern.
 func (r *Rule) readPort(pattern string) error {
@@ -35,7 +34,7 @@ func (r *Rule) readPort(pattern string) error {
 	if r.name == cagePort && r.Effect == Allow && port < leastPort {
 		return core.E(core.Invalid, "ports below %d belong to this machine's own services; choose one above", leastPort)
 	}
-	if r.name == localPort && r.Effect == Allow && slices.Contains([]uint64{22, 80, 443}, port) {
+	if r.name == localPort && r.Effect == Allow && leadsToHosts(uint16(port)) {
 		return core.E(core.Invalid, "in a sandbox, the ports 22, 80 and 443 lead to hosts by name; fetch(localhost) opens this machine's")
 	}
 	r.port = uint16(port)
