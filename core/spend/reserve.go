@@ -50,6 +50,7 @@ func (l *Ledger) reserve(ctx context.Context, c call) (grant, error) {
 	case <-ctx.Done():
 		return g, context.Cause(ctx)
 	}
+	var states []State
 	for _, b := range limits {
 		s, err := l.state(ctx, b)
 		if err != nil {
@@ -59,9 +60,7 @@ func (l *Ledger) reserve(ctx context.Context, c call) (grant, error) {
 		if g.answer, err = s.pays(&c, wanted); err != nil {
 			return g, l.heldBack(ctx, &s, &c, wanted, err)
 		}
-		if w := l.warning(&s); w != "" {
-			g.warnings = append(g.warnings, w)
-		}
+		states = append(states, s)
 	}
 	e := &g.expense
 	e.At, e.Open = l.cfg.Clock(), true
@@ -75,6 +74,14 @@ func (l *Ledger) reserve(ctx context.Context, c call) (grant, error) {
 		return g, err
 	}
 	g.reserved = true
+	if c.charge.For != core.ForStep { // nobody is shown what is said beside the others
+		return g, nil
+	}
+	for i := range states {
+		if w := l.warning(&states[i]); w != "" {
+			g.warnings = append(g.warnings, w)
+		}
+	}
 	return g, nil
 }
 

@@ -206,13 +206,26 @@ func TestAnAgentsBudgetIsItsOwnAndTheHomesIsEverybodys(t *testing.T) {
 	}
 }
 
-func TestMostOfABudgetIsToldOnceADay(t *testing.T) {
+func TestMostOfABudgetIsToldOnceADayToWhoeverIsShownIt(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
-	h.budget(core.Budget{Tokens: 20_000})
+	scout := h.agent()
+	h.budget(core.Budget{Tokens: 30_000})
+	h.budget(core.Budget{Agent: scout, Tokens: 10})
 	warned := 0
-	for range 9 {
-		notices, err := h.ask(core.Charge{}, 10)
+	for range 13 {
+		notices, err := h.ask(core.Charge{For: core.ForCompaction}, 10)
+		h.ok(err)
+		warned += len(notices)
+	}
+	if _, err := h.ask(core.Charge{Agent: scout, For: core.ForStep}, 10); core.KindOf(err) != core.NoCredit {
+		t.Errorf("a call that an agent's budget doesn't pay is %v", err)
+	}
+	if warned != 0 {
+		t.Errorf("of a summary, which shows nothing, somebody is warned %d times", warned)
+	}
+	for range 2 {
+		notices, err := h.ask(core.Charge{For: core.ForStep}, 10)
 		h.ok(err)
 		warned += len(notices)
 	}
