@@ -34,6 +34,7 @@ type ChatRequest struct {
 	Info     ModelInfo  // what is known about the model; filled in by whoever resolved the handle
 	Prefix   string     // hash of what native items are bound to
 	CacheKey string     // the same for every request of a conversation
+	Most     int        // tokens that the answer may have at most, thoughts among them, whatever the settings say; 0: no limit
 	Hurried  bool       // somebody else will be asked if this fails: don't wait and ask again
 	Tokens   *TokenWish // of the answer; nil: nothing. Only for models whose Info says that their server gives them
 }

@@ -111,3 +111,31 @@ func TestARefusalNamesTheLimitThatWasReached(t *testing.T) {
 		t.Errorf("%v (%s)", err, hint)
 	}
 }
+
+func TestWhatAModelThinksBesideALimitedAnswerIsReservedToo(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	h.info.Reasoning = true
+	settings := core.ModelSettings{MaxOutputTokens: 1_000, ReasoningEffort: "high"}
+	for name, c := range map[string]struct {
+		budget      core.Budget
+		limit, most int
+	}{
+		"no budget":      {core.Budget{}, 1_000, 0},
+		"a large budget": {core.Budget{Tokens: 1_000_000}, 1_000, 10_000},
+		"a small budget": {core.Budget{Tokens: 4_000}, 1_000, 3_998},
+		"hardly any":     {core.Budget{Tokens: 602}, 600, 600},
+	} {
+		h.budget(c.budget)
+		reserved := 0
+		h.reply = func(func(core.Delta, error) bool) { reserved = h.spent(core.ExpenseQuery{}).Completion }
+		chat, _, err := h.Models(justChat{h: h}).Chat(t.Context(), "vendor/m", nil)
+		h.ok(err)
+		for _, err := range chat.Stream(t.Context(), core.ChatRequest{System: "hello", Settings: settings}) {
+			h.ok(err)
+		}
+		if h.limit != c.limit || h.most != c.most || reserved != c.most {
+			t.Errorf("%s: it may answer %d and %d with its thoughts, of which %d are reserved", name, h.limit, h.most, reserved)
+		}
+	}
+}

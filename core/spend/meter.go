@@ -52,7 +52,10 @@ func (m *metered) stream(ctx context.Context, req core.ChatRequest, yield func(c
 		yield(core.Delta{}, err)
 		return
 	}
-	if g.answer < c.answer {
+	if g.reserved {
+		req.Most = g.answer
+	}
+	if limit := req.Settings.MaxOutputTokens; g.answer < c.answer && (limit == 0 || g.answer < limit) {
 		req.Settings.MaxOutputTokens = g.answer
 	}
 	seen := tally{prompt: c.prompt}
@@ -73,16 +76,17 @@ func (m *metered) stream(ctx context.Context, req core.ChatRequest, yield func(c
 	}
 }
 
-// most is how long the answer to a request may be.
+// most is how long the answer to a request may be, with what is thought: a limit that is set may leave out thoughts that are asked for.
 func (m *metered) most(req *core.ChatRequest, prompt int) int {
 	window := req.Window
 	if window <= 0 {
 		window = m.info.ContextWindow
 	}
 	room := max(window-prompt, leastAnswer)
+	limit := req.Settings.MaxOutputTokens
 	switch {
-	case req.Settings.MaxOutputTokens > 0:
-		return min(req.Settings.MaxOutputTokens, room)
+	case limit > 0 && (!m.info.Reasoning || req.Settings.ReasoningEffort == ""):
+		return min(limit, room)
 	case m.info.MaxOutput > 0:
 		return min(m.info.MaxOutput, room)
 	}

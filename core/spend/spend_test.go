@@ -24,6 +24,7 @@ type house struct {
 	mu    sync.Mutex
 	info  core.ModelInfo
 	limit int // of the last answer that was asked for
+	most  int // that it may have with its thoughts
 	calls int
 	reply func(yield func(core.Delta, error) bool)
 }
@@ -81,7 +82,7 @@ func (h *house) Stream(_ context.Context, req core.ChatRequest) iter.Seq2[core.D
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.calls++
-	h.limit = req.Settings.MaxOutputTokens
+	h.limit, h.most = req.Settings.MaxOutputTokens, req.Most
 	return h.reply
 }
 

@@ -241,6 +241,9 @@ func (b *builder) limit(out *request) {
 	if n := b.left.Limit; n > 0 {
 		most = min(most, n)
 	}
+	if n := b.req.Most; n > 0 {
+		most = min(most, n)
+	}
 	limit := most
 	if n := b.req.Settings.MaxOutputTokens; n > 0 {
 		limit = n

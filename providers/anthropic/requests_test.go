@@ -241,20 +241,23 @@ func TestWhatTheWireRefusesIsNeverSent(t *testing.T) {
 func TestALimitLeavesRoomToThinkAndToFit(t *testing.T) {
 	t.Parallel()
 	for i, c := range []struct {
-		model, effort       string
-		window, limit, want int
+		model, effort             string
+		window, limit, most, want int
 	}{
-		{"claude-haiku-4-5", "medium", 200_000, 1000, 1000 + 8192},
-		{"claude-haiku-4-5", "", 200_000, 1000, 1000},
-		{"claude-haiku-4-5", "", 200_000, 0, 50_000},
-		{"claude-opus-5-5", "", 1_000_000, 0, 128_000},
-		{"claude-opus-5-5", "", 8192, 0, 2048},
-		{"claude-opus-5-5", "", 1_000_000, 900_000, 128_000},
+		{"claude-haiku-4-5", "medium", 200_000, 1000, 0, 1000 + 8192},
+		{"claude-haiku-4-5", "medium", 200_000, 1000, 3000, 3000},
+		{"claude-haiku-4-5", "medium", 200_000, 600, 600, 600},
+		{"claude-haiku-4-5", "", 200_000, 1000, 0, 1000},
+		{"claude-haiku-4-5", "", 200_000, 0, 0, 50_000},
+		{"claude-opus-5-5", "", 1_000_000, 0, 0, 128_000},
+		{"claude-opus-5-5", "", 1_000_000, 0, 700, 700},
+		{"claude-opus-5-5", "", 8192, 0, 0, 2048},
+		{"claude-opus-5-5", "", 1_000_000, 900_000, 0, 128_000},
 	} {
 		s := claude(t)
 		client := newClient(t, s, "k", anthropic.Quirks{})
 		req := described(t, client, providertest.Ask(c.model, "hello"))
-		req.Settings.ReasoningEffort, req.Settings.MaxOutputTokens, req.Window = c.effort, c.limit, c.window
+		req.Settings.ReasoningEffort, req.Settings.MaxOutputTokens, req.Window, req.Most = c.effort, c.limit, c.window, c.most
 		if _, err := providertest.Collect(t.Context(), t, client, req); err != nil {
 			t.Errorf("%d: %v", i, err)
 		}

@@ -148,10 +148,18 @@ func (b *builder) configure(out *request) {
 	if t := b.req.Settings.Temperature; t != nil {
 		c.Temperature = t
 	}
-	if n := b.req.Settings.MaxOutputTokens; n > 0 {
-		if t := c.Thinking; t != nil && t.Budget != nil { // the limit includes what it thinks
-			n += *t.Budget
+	n, t := b.req.Settings.MaxOutputTokens, c.Thinking
+	budgeted := t != nil && t.Budget != nil
+	if n > 0 && budgeted { // the limit includes what it thinks
+		n += *t.Budget
+	}
+	if most := b.req.Most; most > 0 && (n == 0 || n > most) {
+		n = most
+		if budgeted {
+			*t.Budget = min(*t.Budget, max(most/2, b.can.LeastBudget))
 		}
+	}
+	if n > 0 {
 		if most := b.req.Info.MaxOutput; most > 0 {
 			n = min(n, most)
 		}

@@ -2,6 +2,7 @@ package gemini_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -95,24 +96,32 @@ func TestAnEffortIsALevelOrABudget(t *testing.T) {
 func TestALimitLeavesRoomToThinkInABudget(t *testing.T) {
 	t.Parallel()
 	for i, c := range []struct {
-		model, effort string
-		limit, want   int
+		model, effort            string
+		limit, most, want, think int
 	}{
-		{"gemini-2.5-pro", "medium", 1000, 1000 + 8192},
-		{"gemini-2.5-pro", "", 1000, 1000},
-		{"gemini-3.8-flash", "high", 1000, 1000},
-		{"gemini-3.8-flash", "", 0, 0},
-		{"gemini-2.5-pro", "high", 90_000, 65_536},
+		{"gemini-2.5-pro", "medium", 1000, 0, 1000 + 8192, 8192},
+		{"gemini-2.5-pro", "medium", 1000, 3000, 3000, 1500},
+		{"gemini-2.5-pro", "medium", 0, 3000, 3000, 1500},
+		{"gemini-2.5-pro", "", 1000, 0, 1000, 0},
+		{"gemini-3.8-flash", "high", 1000, 0, 1000, 0},
+		{"gemini-3.8-flash", "", 0, 0, 0, 0},
+		{"gemini-3.8-flash", "", 0, 700, 700, 0},
+		{"gemini-2.5-pro", "high", 90_000, 0, 65_536, 16_384},
 	} {
 		s := service(t)
 		client := newClient(t, s, "k", gemini.Quirks{})
 		req := described(t, client, providertest.Ask(c.model, "hello"))
 		req.Settings.ReasoningEffort, req.Settings.MaxOutputTokens, req.Settings.Temperature = c.effort, c.limit, new(1.5)
+		req.Most = c.most
 		if _, err := providertest.Collect(t.Context(), t, client, req); err != nil {
 			t.Errorf("%d: %v", i, err)
 		}
-		if got := lastSent(t, s).Config; got.Max != c.want || *got.Temperature != 1.5 {
+		got := lastSent(t, s).Config
+		if got.Max != c.want || *got.Temperature != 1.5 {
 			t.Errorf("%d: %+v, want %d", i, got, c.want)
+		}
+		if budget := fmt.Sprintf(`"thinkingBudget":%d}`, c.think); c.think > 0 && !strings.Contains(string(got.Thinking), budget) {
+			t.Errorf("%d: it thinks by %s, want %s", i, got.Thinking, budget)
 		}
 	}
 }
