@@ -50,12 +50,25 @@ func fallenFrom(err error) bool {
 	}, core.KindOf(err))
 }
 
+// givesTokens says why a model can't be asked in a run that wants the tokens of its answers.
+func (t *turn) givesTokens(c *Choice) error {
+	if t.run.Config.Tokens == nil || c.Info.Tokens {
+		return nil
+	}
+	return core.E(core.Unsupported, "the server of %s gives nothing of the tokens that it generates: neither return_token_ids nor "+
+		"return_logprobs, and so no top_logprobs", c.Handle).
+		WithHint("leave them out, or choose a model on vLLM, SGLang or a server of your own that speaks OpenAI's Chat")
+}
+
 // fallBack chooses the agent's other model after its own failed, and tells so. It reports whether that one may be asked.
 func (t *turn) fallBack(ctx context.Context, failed error) bool {
 	if ctx.Err() != nil || !t.mayFallBack() || !fallenFrom(failed) {
 		return false
 	}
 	c, err := t.e.Choose(ctx, t.agent, t.agent.Fallback, t.env)
+	if err == nil {
+		err = t.givesTokens(&c)
+	}
 	if err != nil {
 		t.tellFallback(failed.Error() + ". Its fallback cannot be asked either: " + err.Error() + ".")
 		return false
@@ -83,11 +96,9 @@ func (t *turn) tellFallback(text string) {
 	}})
 }
 
-// fellBack is for a step whose model failed before anybody was shown anything of it: the window is fitted to the other model.
+// fellBack is for a step whose model failed: it reports whether the other one answers, as long as nobody was shown anything. The
+// window must be fitted to that.
 func (t *turn) fellBack(ctx context.Context, a *answer, failed error) bool {
 	var e *core.Error
-	if a.said || !errors.As(failed, &e) || !e.Provider || !t.fallBack(ctx, failed) {
-		return false
-	}
-	return t.win.fit(ctx, t.step.ID, false) == nil
+	return !a.said && errors.As(failed, &e) && e.Provider && t.fallBack(ctx, failed)
 }

@@ -113,3 +113,43 @@ func TestWhatTheModelItselfRefusesAndWhatWasShownHaveNoFallback(t *testing.T) {
 		t.Errorf("no handle: %v", err)
 	}
 }
+
+func TestAFallbackThatCannotDoWhatTheRunNeedsSaysSo(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		own, other core.ModelInfo
+		wish       *core.TokenWish
+		failed     string // what the run ends with
+		told       string
+	}{
+		"no tokens": {
+			core.ModelInfo{ContextWindow: 50_000, Tools: true, Tokens: true}, core.ModelInfo{ContextWindow: 50_000, Tools: true},
+			&core.TokenWish{IDs: true}, "it is down", "cannot be asked either: the server of anthropic/other gives nothing of the tokens",
+		},
+		"no room": {
+			core.ModelInfo{ContextWindow: 50_000, Tools: true}, core.ModelInfo{ContextWindow: 300, Tools: true},
+			nil, "do not fit into the 300 tokens of anthropic/other", "it is down. The fallback anthropic/other answers",
+		},
+	} {
+		h := open(t, func(_ int, req core.ChatRequest) turn {
+			if req.Model == "gpt-test" {
+				return turn{err: down(core.Unavailable)}
+			}
+			return say("I am the other.")
+		})
+		h.model.infos["openai/gpt-test"], h.model.infos["anthropic/other"] = c.own, c.other
+		a := h.agent(nil)
+		if _, err := h.engine.SetFallback(t.Context(), a.ID, "anthropic/other", nil); err != nil {
+			t.Fatal(err)
+		}
+		req := h.request(a, "hello")
+		req.Config.Tokens = c.wish
+		run, events := h.submit(req)
+		if run.Status != core.RunFailed || !strings.Contains(run.Error.Message, c.failed) || len(h.model.sent()) != 1 {
+			t.Errorf("%s: %s %+v after %d requests", name, run.Status, run.Error, len(h.model.sent()))
+		}
+		if told := modelNotices(events); !strings.Contains(told, c.told) {
+			t.Errorf("%s: it tells %q", name, told)
+		}
+	}
+}

@@ -182,10 +182,8 @@ func (t *turn) chooseModel(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if t.run.Config.Tokens != nil && !choice.Info.Tokens {
-		return core.E(core.Unsupported, "the server of %s gives nothing of the tokens that it generates: neither return_token_ids nor "+
-			"return_logprobs, and so no top_logprobs", choice.Handle).
-			WithHint("leave them out, or choose a model on vLLM, SGLang or a server of your own that speaks OpenAI's Chat")
+	if err := t.givesTokens(&choice); err != nil {
+		return err
 	}
 	t.choice = choice
 	t.e.prompts.NoteWindow(choice.Handle, choice.Info.ContextWindow)
@@ -353,7 +351,9 @@ func (t *turn) oneStep(ctx context.Context) *ending {
 		a, err = t.ask(ctx, state)
 	}
 	if err != nil && t.fellBack(ctx, a, err) {
-		a, err = t.ask(ctx, state)
+		if err = t.win.fit(ctx, t.step.ID, false); err == nil {
+			a, err = t.ask(ctx, state)
+		}
 	}
 	if err != nil {
 		return t.askFailed(ctx, a, err)
