@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"loci/core"
+	"loci/core/request"
 )
 
 // errElsewhere is why a resumed run does not ask who can be asked now.
@@ -94,4 +95,22 @@ func (c *chooser) again(ctx context.Context) (Choice, error) {
 		}
 		c.env = c.e.envOf(env)
 	}
+}
+
+// take has a model answer from now on.
+func (t *turn) take(c Choice) {
+	t.choice = c
+	t.e.prompts.NoteWindow(c.Handle, c.Info.ContextWindow)
+	policy, _ := core.PolicyOf(t.agent.Type)
+	t.policy = request.Effective(policy, c.Info)
+}
+
+// givesTokens says why a model can't be asked in a run that wants the tokens of its answers.
+func (t *turn) givesTokens(c *Choice) error {
+	if t.run.Config.Tokens == nil || c.Info.Tokens {
+		return nil
+	}
+	return core.E(core.Unsupported, "the server of %s gives nothing of the tokens that it generates: neither return_token_ids nor "+
+		"return_logprobs, and so no top_logprobs", c.Handle).
+		WithHint("leave them out, or choose a model on vLLM, SGLang or a server of your own that speaks OpenAI's Chat")
 }

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"loci/core"
-	"loci/core/request"
 )
 
 // whyFallback is why a model was chosen that takes the place of one that can't be asked.
@@ -50,16 +49,6 @@ func fallenFrom(err error) bool {
 	}, core.KindOf(err))
 }
 
-// givesTokens says why a model can't be asked in a run that wants the tokens of its answers.
-func (t *turn) givesTokens(c *Choice) error {
-	if t.run.Config.Tokens == nil || c.Info.Tokens {
-		return nil
-	}
-	return core.E(core.Unsupported, "the server of %s gives nothing of the tokens that it generates: neither return_token_ids nor "+
-		"return_logprobs, and so no top_logprobs", c.Handle).
-		WithHint("leave them out, or choose a model on vLLM, SGLang or a server of your own that speaks OpenAI's Chat")
-}
-
 // fallBack chooses the agent's other model after its own failed, and tells so. It reports whether that one may be asked.
 func (t *turn) fallBack(ctx context.Context, failed error) bool {
 	if ctx.Err() != nil || !t.mayFallBack() || !fallenFrom(failed) {
@@ -75,10 +64,7 @@ func (t *turn) fallBack(ctx context.Context, failed error) bool {
 	}
 	own := t.choice
 	c.Why, c.Move = whyFallback, false
-	t.choice = c
-	t.e.prompts.NoteWindow(c.Handle, c.Info.ContextWindow)
-	policy, _ := core.PolicyOf(t.agent.Type)
-	t.policy = request.Effective(policy, c.Info)
+	t.take(c)
 	said := failed.Error() + ". The fallback " + string(c.Handle) + " answers instead, until the end of this run."
 	if own.Info.BindsPrefix || own.Info.Reasoning {
 		said += " It does not see the thinking of " + string(own.Handle) + "."

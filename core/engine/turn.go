@@ -185,9 +185,7 @@ func (t *turn) chooseModel(ctx context.Context) error {
 	if err := t.givesTokens(&choice); err != nil {
 		return err
 	}
-	t.choice = choice
-	t.e.prompts.NoteWindow(choice.Handle, choice.Info.ContextWindow)
-	t.policy = request.Effective(t.policy, choice.Info)
+	t.take(choice)
 	if choice.Move {
 		if err := t.e.moveAgent(ctx, &t.agent, choice.Handle); err != nil {
 			return err
