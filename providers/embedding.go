@@ -71,9 +71,10 @@ func wordsInfo() core.EmbeddingInfo {
 }
 
 func (e endpoint) embeddingInfo(model string) core.EmbeddingInfo {
+	known := e.price(model, e.known(protocol.Model{Name: model}).Price)
 	return core.EmbeddingInfo{
 		Handle: core.Handle(e.row.Name + "/" + model), Name: model, Provider: e.row.Name, Protocol: e.protocol.Name(), Endpoint: e.base,
-		Batch: embedBatch, MaxChars: embedChars, Price: e.price(model, e.known(protocol.Model{Name: model}).Price),
+		Batch: embedBatch, MaxChars: embedChars, Price: e.row.embeddingPrice(model, known),
 	}
 }
 

@@ -1,6 +1,7 @@
 package providers_test
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -93,5 +94,30 @@ func TestTheEffortsThatAPersonSaysAServerHasAreAskedFor(t *testing.T) {
 	}
 	if got := string(s.Last().Body); !strings.Contains(got, `"reasoning_effort":"high"`) {
 		t.Errorf("max is asked for as %s", got)
+	}
+}
+
+func TestAnEmbeddingModelCostsWhatThePersonSays(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		settings map[string]string
+		want     *core.Price
+	}{
+		"of all":      {map[string]string{"input_price": "2"}, &core.Price{Input: 2_000_000}},
+		"of one":      {map[string]string{"input_price": "2", "models.e.input_price": "0"}, &core.Price{}},
+		"not said":    {nil, nil},
+		"only output": {map[string]string{"output_price": "2"}, nil},
+	} {
+		settings := map[string]string{"protocol": "openai", "base_url": "http://127.0.0.1:9/v1"}
+		maps.Copy(settings, c.settings)
+		p := providers.New(providers.Config{Rows: configured(t, "box", settings)})
+		t.Cleanup(p.Close)
+		_, info, err := p.Embedder(t.Context(), "box/e", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if (info.Price == nil) != (c.want == nil) || c.want != nil && info.Price.Input != c.want.Input {
+			t.Errorf("%s: it costs %+v, want %+v", name, info.Price, c.want)
+		}
 	}
 }

@@ -58,14 +58,15 @@ func (m *modelSettings) price(name, text string) error {
 	return nil
 }
 
-// priced lays the prices that are set over what is known. Without both of input and output no sum could be told.
-func (m *modelSettings) priced(known *core.Price) *core.Price {
+// priced lays the prices that are set over what is known. Without that of input, and of output if the model answers, no sum could be
+// told.
+func (m *modelSettings) priced(known *core.Price, answers bool) *core.Price {
 	if len(m.prices) == 0 {
 		return known
 	}
 	in, ok := m.prices["input_price"]
 	out, ok2 := m.prices["output_price"]
-	if (!ok || !ok2) && known == nil {
+	if known == nil && (!ok || answers && !ok2) {
 		return nil
 	}
 	p := core.Price{Input: in, Output: out, CacheRead: in, CacheWrite: in}
@@ -191,6 +192,15 @@ func (r *Row) overrule(info *core.ModelInfo) {
 		if m.efforts != nil {
 			info.Efforts = m.efforts
 		}
-		info.Price = m.priced(info.Price)
+		info.Price = m.priced(info.Price, true)
 	}
+}
+
+// embeddingPrice lays the prices that the settings say over what is known of an embedding model.
+func (r *Row) embeddingPrice(model string, known *core.Price) *core.Price {
+	for _, of := range []string{"", model} {
+		m := r.models[of]
+		known = m.priced(known, false)
+	}
+	return known
 }
