@@ -111,40 +111,51 @@ func (*longStranger) Call(_ context.Context, call core.ToolCall, _ core.ToolEnv)
 	return r, nil
 }
 
-const bothSources = "https://a.example/\nhttps://b.example/"
-
-func TestSourcesAreKnownAfterWhatWasReadLeftTheWindowAndTheDaemonRestarted(t *testing.T) {
-	t.Parallel()
+// cutOff is a model that calls probe with first and then often enough for that to leave a small window, hangs, and answers with last when
+// it is asked again. What must have left the window by then is gone.
+func cutOff(t *testing.T, first, gone string, last turn) func(n int, req core.ChatRequest) turn {
+	t.Helper()
 	never := make(chan struct{})
-	h := open(t, func(n int, req core.ChatRequest) turn {
+	return func(n int, req core.ChatRequest) turn {
 		switch {
 		case n == 0:
-			return probing("outside")
+			return probing(first)
 		case n < 8:
 			return probing("inside")
 		case n == 8:
 			return turn{deltas: []core.Delta{{Text: "half"}}, gate: never}
 		case n == 9:
-			for _, m := range req.Messages {
-				if strings.Contains(fmt.Sprint(m), "FROM OUTSIDE") {
-					t.Error("what was read is still in the window, so that this tests nothing")
-				}
+			if strings.Contains(fmt.Sprint(req.Messages), gone) {
+				t.Error("what was read is still in the window, so that this tests nothing")
 			}
-			return appending("after")
+			return last
 		}
 		return say("done")
-	}, withStranger)
+	}
+}
+
+// goOn starts a run of such a model in a small window, restarts the daemon when it hangs, and follows the run to its end.
+func (h *house) goOn(a core.Agent) (core.Run, []core.Event) {
+	h.t.Helper()
 	h.model.infos["openai/gpt-test"] = core.ModelInfo{ContextWindow: 4000, Tools: true}
-	a := h.agent(nil, "probe", "core_memory_append")
 	req := h.request(a, "go")
 	req.Background = true
-	run, err := h.engine.Submit(t.Context(), req)
+	run, err := h.engine.Submit(h.t.Context(), req)
 	if err != nil {
-		t.Fatal(err)
+		h.t.Fatal(err)
 	}
 	h.waitFor(run.ID, isSaid)
 	h.restart()
-	if r, _ := h.follow(run.ID); r.Status != core.RunCompleted {
+	return h.follow(run.ID)
+}
+
+const bothSources = "https://a.example/\nhttps://b.example/"
+
+func TestSourcesAreKnownAfterWhatWasReadLeftTheWindowAndTheDaemonRestarted(t *testing.T) {
+	t.Parallel()
+	h := open(t, cutOff(t, "outside", "FROM OUTSIDE", appending("after")), withStranger)
+	a := h.agent(nil, "probe", "core_memory_append")
+	if r, _ := h.goOn(a); r.Status != core.RunCompleted {
 		t.Fatalf("the run is %s %+v", r.Status, r.Error)
 	}
 	if got := h.sourceOfNewest(a, "human"); got != bothSources {
@@ -203,35 +214,10 @@ func TestSourcesAreKnownAfterAPauseInWhichTheWindowWasSummarised(t *testing.T) {
 // the window and the daemon restart, and calls once more. One of the answers goes to the summary that fails.
 func TestRulesCountAfterWhatWasCalledLeftTheWindowAndTheDaemonRestarted(t *testing.T) {
 	t.Parallel()
-	never := make(chan struct{})
-	h := open(t, func(n int, req core.ChatRequest) turn {
-		switch {
-		case n == 0:
-			return probing("the first one")
-		case n < 8:
-			return probing("inside")
-		case n == 8:
-			return turn{deltas: []core.Delta{{Text: "half"}}, gate: never}
-		case n == 9:
-			if strings.Contains(fmt.Sprint(req.Messages), "the first one") {
-				t.Error("the first call is still in the window, so that this tests nothing")
-			}
-			return probing("once more")
-		}
-		return say("done")
-	}, withStranger)
-	h.model.infos["openai/gpt-test"] = core.ModelInfo{ContextWindow: 4000, Tools: true}
-	req := h.request(h.agent(func(a *core.Agent) {
+	h := open(t, cutOff(t, "the first one", "the first one", probing("once more")), withStranger)
+	r, events := h.goOn(h.agent(func(a *core.Agent) {
 		a.ToolRules = []core.ToolRule{{Type: core.RuleMaxCount, Tool: "probe", MaxCount: 7}}
-	}, "probe"), "go")
-	req.Background = true
-	run, err := h.engine.Submit(t.Context(), req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	h.waitFor(run.ID, isSaid)
-	h.restart()
-	r, events := h.follow(run.ID)
+	}, "probe"))
 	refused := errorReturns(events)
 	if r.Status != core.RunCompleted || len(refused) != 1 || !strings.Contains(refused[0], "Cannot call probe") {
 		t.Errorf("the run is %s %+v, refused: %q", r.Status, r.Error, refused)
