@@ -293,15 +293,15 @@ func (a *app) unknown(word string) error {
 	if strings.Contains(word, " ") {
 		return f.withHint("loci -p %q, to send it as a prompt", clip(word, 40))
 	}
-	known := &cobra.Command{SuggestionsMinimumDistance: suggestWithin}
+	known := &cobra.Command{}
 	for _, c := range append(a.agentCommands(), a.homeCommands()...) {
 		if near(word, c.Name()) {
 			return f.meaning("loci " + c.Name())
 		}
 		known.AddCommand(c)
 	}
-	if like := known.SuggestionsFor(word); len(like) > 0 {
-		return f.meaning("loci " + like[0])
+	if like := closest(known, word); like != "" {
+		return f.meaning("loci " + like)
 	}
 	return f.withHint(`loci --help; to send a prompt: loci -p "…"`)
 }
@@ -309,11 +309,20 @@ func (a *app) unknown(word string) error {
 // unknownBelow is the error for a word that isn't a command below another.
 func unknownBelow(c *cobra.Command, word string) error {
 	f := invalid("unknown command %q of %s", clip(word, 40), c.CommandPath())
-	c.SuggestionsMinimumDistance = suggestWithin
-	if like := c.SuggestionsFor(word); len(like) > 0 {
-		return f.meaning(c.CommandPath() + " " + like[0])
+	if like := closest(c, word); like != "" {
+		return f.meaning(c.CommandPath() + " " + like)
 	}
 	return f.withHint("%s --help", c.CommandPath())
+}
+
+// closest is the command below another that a word is most like; empty: none.
+func closest(c *cobra.Command, word string) string {
+	for c.SuggestionsMinimumDistance = 1; c.SuggestionsMinimumDistance <= suggestWithin; c.SuggestionsMinimumDistance++ {
+		if like := c.SuggestionsFor(word); len(like) > 0 {
+			return like[0]
+		}
+	}
+	return ""
 }
 
 // near says whether a word is probably a misspelling of a name: one is the start of the other, or the word is its

@@ -24,6 +24,7 @@ func TestWhatIsWrongWithACommandIsSaidInPlainWords(t *testing.T) {
 		"memory histroy":         {`unknown command "histroy" of loci memory; did you mean loci memory history?`, "loci memory history"},
 		"memory shw":             {`unknown command "shw" of loci memory; did you mean loci memory show?`, "loci memory show"},
 		"memory xyzzy":           {`unknown command "xyzzy" of loci memory`, "loci memory --help"},
+		"modls":                  {`unknown command "modls"; did you mean loci models?`, "loci models"},
 		"memry":                  {`unknown command "memry"; did you mean loci memory?`, "loci memory"},
 		"messages --limit many":  {`--limit wants a whole number, not "many"`, "loci messages --help"},
 		"-p --timeout soon hi":   {`--timeout wants a time like 90s or 5m, not "soon"`, "loci --help"},
