@@ -10,6 +10,7 @@ import (
 
 	"loci/core"
 	"loci/storage"
+	"loci/storage/datadir"
 )
 
 // held makes a backup bring a list of what waits, in which F is its folder and A its agent.
@@ -116,5 +117,37 @@ func TestAConsentToSendTextsWaitsInARestoredHome(t *testing.T) {
 	}
 	if at, _, err := s.Meta().Get(t.Context(), core.MetaEmbeddingEndpoint+"vendor/small"); err != nil || at != core.EmbeddingHeld {
 		t.Errorf("a dropped consent is %q, %v", at, err)
+	}
+}
+
+func TestWhatWaitsIsOfAKindThatLociMakes(t *testing.T) {
+	t.Parallel()
+	mirror := &core.Mirror{Path: "/a"}
+	for name, one := range map[string]struct {
+		held Held
+		good bool
+	}{
+		"a mirror":                 {Held{Kind: HeldMirror, ID: "agent-1", Path: "/a"}, true},
+		"one of nobody":            {Held{Kind: HeldMirror, Path: "/a"}, false},
+		"one with a folder's":      {Held{Kind: HeldMirror, ID: "agent-1", Path: "/a", Mirror: mirror}, false},
+		"a folder":                 {Held{Kind: HeldFolder, ID: "source-1", Path: "/a", Mirror: mirror}, true},
+		"one of no folder":         {Held{Kind: HeldFolder, Path: "/a", Mirror: mirror}, false},
+		"one without a mirror":     {Held{Kind: HeldFolder, ID: "source-1", Path: "/a"}, false},
+		"one of another path":      {Held{Kind: HeldFolder, ID: "source-1", Path: "/b", Mirror: mirror}, false},
+		"a model":                  {Held{Kind: HeldModel, ID: "openai/e", Path: "openai/e"}, true},
+		"one without a handle":     {Held{Kind: HeldModel, Path: "openai/e"}, false},
+		"a model with a mirror":    {Held{Kind: HeldModel, ID: "openai/e", Path: "/a", Mirror: mirror}, false},
+		"a part":                   {Held{Kind: HeldPart, Path: "/a", At: datadir.Unfinished}, true},
+		"a part that is finished":  {Held{Kind: HeldPart, Path: "/a", At: 5}, false},
+		"a backup":                 {Held{Kind: HeldBackup, Path: "/a", At: 5}, true},
+		"a backup that is a part":  {Held{Kind: HeldBackup, Path: "/a", At: datadir.Unfinished}, false},
+		"a backup of somebody":     {Held{Kind: HeldBackup, ID: "agent-1", Path: "/a", At: 5}, false},
+		"a backup with a mirror":   {Held{Kind: HeldBackup, Path: "/a", At: 5, Mirror: mirror}, false},
+		"a kind that nobody makes": {Held{Kind: "x", ID: "agent-1", Path: "/a"}, false},
+		"no path":                  {Held{Kind: HeldMirror, ID: "agent-1"}, false},
+	} {
+		if err := one.held.check(); (err == nil) != one.good {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }

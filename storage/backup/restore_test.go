@@ -443,3 +443,28 @@ func TestRunsUnderWayInABackupAreMarkedWhateverItSaysOfThem(t *testing.T) {
 		t.Errorf("a run that was over: %+v, %v", done, err)
 	}
 }
+
+func TestAWriteAheadLogMovesWithTheFactsThatAreReplaced(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "loci.db")
+	for _, suffix := range []string{"", "-wal"} {
+		if err := os.WriteFile(path+suffix, []byte("facts"+suffix), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	to, err := keep(t.Context(), path, time.Unix(0, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, suffix := range []string{"", "-wal"} {
+		if got, err := os.ReadFile(to + suffix); string(got) != "facts"+suffix {
+			t.Errorf("%q holds %q, %v", suffix, got, err)
+		}
+	}
+	if _, err := os.Stat(path + "-wal"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the log stays: %v", err)
+	}
+	if to, err := keep(t.Context(), path+".none", time.Unix(0, 0)); to != "" || err != nil {
+		t.Errorf("no facts: %q, %v", to, err)
+	}
+}
