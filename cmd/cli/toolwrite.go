@@ -172,6 +172,14 @@ func languageOf(path string) *string {
 	return nil
 }
 
+// extensionOf is how a file with the source of a tool is named, so that an editor knows its language.
+func extensionOf(t api.Tool) string {
+	if text(t.SourceType) == "typescript" {
+		return ".ts"
+	}
+	return ".py"
+}
+
 func (a *app) toolsEdit() *cobra.Command {
 	return &cobra.Command{
 		Use: "edit TOOL", Short: "Edit the source of a tool in your editor", Args: exactly("the tool"),
@@ -184,7 +192,7 @@ func (a *app) toolsEdit() *cobra.Command {
 			if t.SourceCode == nil {
 				return invalid("%s is built in, and has no source to edit", args[0])
 			}
-			edited, kept, err := a.editText(ctx, args[0]+".py", *t.SourceCode)
+			edited, kept, err := a.editText(ctx, args[0]+extensionOf(t), *t.SourceCode)
 			switch {
 			case kept == "":
 				return err

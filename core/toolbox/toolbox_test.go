@@ -106,6 +106,26 @@ func TestWhatADraftLeavesOutAnOlderToolKeeps(t *testing.T) {
 	}
 }
 
+// The source of a tool in TypeScript doesn't say what it takes, so that a new one has to keep what was said of the old one.
+func TestANewSourceInTypeScriptKeepsItsSchema(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	schema := &core.ToolSpec{Name: "g", Description: "Does it.", Parameters: []byte(`{"type":"object","properties":{}}`)}
+	made := h.put(toolbox.Draft{Source: "export function g() {}", Language: core.LanguageTypeScript, Schema: schema})
+	const next = "export function g() { return 1 }"
+	got, err := h.tools.Update(t.Context(), made.ID, toolbox.Draft{Source: next})
+	if err != nil || got.Custom.Source != next || got.Spec.Name != "g" || got.Spec.Description != "Does it." ||
+		string(got.Spec.Parameters) != string(schema.Parameters) {
+		t.Errorf("%v %+v", err, got)
+	}
+	_, err = h.tools.Update(t.Context(), h.put(toolbox.Draft{Source: source}).ID, toolbox.Draft{
+		Source: next, Language: core.LanguageTypeScript,
+	})
+	if core.KindOf(err) != core.Invalid {
+		t.Errorf("a schema that was read from a source in Python counts for one in TypeScript: %v", err)
+	}
+}
+
 func TestOnlyToolsThatPeopleWroteAreTheirsToChange(t *testing.T) {
 	t.Parallel()
 	h := open(t)

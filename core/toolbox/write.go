@@ -28,7 +28,9 @@ func (t *Tools) tool(was core.CustomTool, d Draft) (core.CustomTool, error) {
 	if t.cfg.Maker == nil {
 		return was, core.E(core.Unsupported, "this daemon keeps no tools of your own")
 	}
+	given := was.Language == core.LanguageTypeScript // its schema was sent, and its source says nothing of it
 	if d.Language != "" {
+		given = given && d.Language == was.Language
 		was.Language = d.Language
 	}
 	if was.Language == "" {
@@ -47,9 +49,12 @@ func (t *Tools) tool(was core.CustomTool, d Draft) (core.CustomTool, error) {
 		if d.Source != "" {
 			was.Source = d.Source
 		}
-		was.Name, was.Parameters, was.Description, was.ArgsSchema = "", nil, "", d.ArgsSchema
-		if d.Schema != nil {
+		was.ArgsSchema = d.ArgsSchema
+		switch {
+		case d.Schema != nil:
 			was.Name, was.Parameters, was.Description = d.Schema.Name, d.Schema.Parameters, d.Schema.Description
+		case !given:
+			was.Name, was.Parameters, was.Description = "", nil, ""
 		}
 		if err := t.cfg.Maker.Describe(&was); err != nil {
 			return was, err
@@ -86,7 +91,7 @@ func (t *Tools) Put(ctx context.Context, d Draft) (core.ToolInfo, error) {
 	})
 }
 
-// Update changes a tool. A new source without a schema is described anew.
+// Update changes a tool. A new source without a schema is described anew, if its language says what it takes.
 func (t *Tools) Update(ctx context.Context, id core.ToolID, d Draft) (core.ToolInfo, error) {
 	if err := t.own(ctx, id); err != nil {
 		return core.ToolInfo{}, err
