@@ -23,18 +23,29 @@ func Interpreter(path string) run.Start {
 		if err != nil {
 			return nil, nil, err
 		}
-		var mounts []core.JobMount
-		if found.prefix != "" {
-			mounts = []core.JobMount{{Source: found.prefix}}
-		}
-		return []string{found.program, "-I", "-B", "-X", "utf8", "-c", program}, mounts, nil
+		return []string{found.program, "-I", "-B", "-X", "utf8", "-c", program}, found.mounts(), nil
 	}
 }
 
 // interpreter is a Python that tools are run with.
 type interpreter struct {
 	program string // absolute, through no link
-	prefix  string // what has to be mounted for it; empty: it is the system's
+	prefix  string // the folder that it is installed in; empty: it is the system's
+}
+
+// mounts is what a sandbox has to show for it. Of its folder no more than it needs: that may be somebody's home.
+func (i interpreter) mounts() []core.JobMount {
+	if i.prefix == "" {
+		return nil
+	}
+	mounts := []core.JobMount{{Source: i.program}}
+	for _, part := range []string{"lib", "lib64", "share/zoneinfo", "ssl/cert.pem"} {
+		path := filepath.Join(i.prefix, part)
+		if _, err := os.Stat(path); err == nil {
+			mounts = append(mounts, core.JobMount{Source: path})
+		}
+	}
+	return mounts
 }
 
 // find looks for an interpreter in a PATH, and where programs of the system are. A script that picks one when it runs is passed over:
