@@ -33,7 +33,9 @@ func TestNothingButTheInterpreterAndItsLibrariesIsMounted(t *testing.T) {
 		t.Fatalf("%v: %v", err, argv[:1])
 	}
 	want := []core.JobMount{{Source: program}, {Source: filepath.Join(home, "lib")}}
-	same := func(a, b core.JobMount) bool { return a.Source == b.Source && a.Target == b.Target && !a.Writable && !b.Writable }
+	same := func(a, b core.JobMount) bool {
+		return a.Source == b.Source && a.Target == b.Target && !a.Writable && !b.Writable
+	}
 	if !slices.EqualFunc(mounts, want, same) {
 		t.Errorf("mounted: %+v", mounts)
 	}

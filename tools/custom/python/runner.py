@@ -12,7 +12,7 @@ import traceback
 import types
 import typing
 
-MOST = 2_000_000  # characters of a result
+MOST = 1_000_000  # characters of a result
 
 pid = os.getpid()
 channel = fcntl.fcntl(3, fcntl.F_DUPFD_CLOEXEC, 100)

@@ -24,10 +24,11 @@ import (
 
 // Bounds of a call.
 const (
-	CallTime   = 180 * time.Second
-	idleTime   = time.Minute
-	mostFrame  = 4 << 20
-	mostOutput = 64 << 10 // of each output
+	CallTime    = 180 * time.Second
+	idleTime    = time.Minute
+	mostRequest = 4 << 20
+	mostAnswer  = 16 << 20 // of JSON, in which each of a million characters may be twelve bytes
+	mostOutput  = 64 << 10 // of each output
 )
 
 // Start says which program waits for a call: its arguments, and what has to be mounted for it.
@@ -181,9 +182,9 @@ func encode(c Call) ([]byte, error) {
 	if err != nil {
 		return nil, core.E(core.Invalid, "the call can't be written: %w", err)
 	}
-	if len(text) > mostFrame {
+	if len(text) > mostRequest {
 		return nil, core.E(core.TooLarge, "source and arguments of %s are %d bytes together; at most %d are passed",
-			c.Tool, len(text), mostFrame)
+			c.Tool, len(text), mostRequest)
 	}
 	return append(binary.BigEndian.AppendUint32(nil, uint32(len(text))), text...), nil
 }
@@ -328,8 +329,8 @@ func readFrame(r io.Reader) ([]byte, error) {
 		return nil, nil //nolint:nilerr // it said nothing
 	}
 	size := binary.BigEndian.Uint32(head[:])
-	if size > mostFrame {
-		return nil, fmt.Errorf("its result has %d bytes; at most %d are read", size, mostFrame)
+	if size > mostAnswer {
+		return nil, fmt.Errorf("its result has %d bytes; at most %d are read", size, mostAnswer)
 	}
 	text := make([]byte, size)
 	if _, err := io.ReadFull(r, text); err != nil {
