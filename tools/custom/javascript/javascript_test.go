@@ -83,8 +83,24 @@ func TestAToolInTypeScriptRunsWithNothingInstalled(t *testing.T) {
 		"itself":         {"export function f(sides, names) { const a = []; a.push(a); return a }", "[object Array]", "of type Array"},
 		"an enum":        {"enum Color { Red = 'red' }\nexport function f(sides, names): Color { return Color.Red }", "red", ""},
 		"bytes":          {"export function f(sides, names) { return new TextDecoder().decode(new TextEncoder().encode('ä€')) }", "ä€", ""},
-		"a variable":     {"export function f(sides, names) { return process.env.TOKEN }", "t", ""},
-		"CommonJS":       {"exports.f = (sides, names) => sides", "6", ""},
+		"some bytes": {
+			"export function f(sides, names) { return new TextDecoder().decode(new TextEncoder().encode('häh').subarray(1, 3)) }", "ä", "",
+		},
+		"bytes of no text": {
+			"export function f(sides, names) { return new TextDecoder().decode(new Uint8Array([65, 255, 66])) }", "A\ufffdB", "",
+		},
+		"many bytes": {
+			"export function f(sides, names) { return new TextDecoder().decode(new Uint8Array(300000).fill(65)).length }", "300000", "",
+		},
+		"defaults that hold signs": {
+			"export function f(sides, to = 'a, (b //', at = { url: `x)` }, names) { return [sides, to, at.url, names.length] }",
+			`[6,"a, (b //","x)",2]`, "",
+		},
+		"much markup": {
+			"export function f(sides, names) { return '<>'.repeat(3_000_000) }", strings.Repeat("<>", 1<<19), "6000000 bytes",
+		},
+		"a variable": {"export function f(sides, names) { return process.env.TOKEN }", "t", ""},
+		"CommonJS":   {"exports.f = (sides, names) => sides", "6", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -41,15 +41,27 @@
       return Uint8Array.from(unescape(encodeURIComponent(text)), (c) => c.charCodeAt(0));
     }
   };
+  // ASCII, the other sequences of UTF-8, and what is none.
+  const sequences = new RegExp([
+    "[\\x00-\\x7f]+", "[\\xc2-\\xdf][\\x80-\\xbf]", "\\xe0[\\xa0-\\xbf][\\x80-\\xbf]", "\\xed[\\x80-\\x9f][\\x80-\\xbf]",
+    "[\\xe1-\\xec\\xee\\xef][\\x80-\\xbf]{2}", "\\xf0[\\x90-\\xbf][\\x80-\\xbf]{2}", "[\\xf1-\\xf3][\\x80-\\xbf]{3}",
+    "\\xf4[\\x80-\\x8f][\\x80-\\xbf]{2}", "[^]",
+  ].join("|"), "g");
   globalThis.TextDecoder = class {
     decode(bytes = []) {
-      return decodeURIComponent(escape(String.fromCharCode(...new Uint8Array(bytes.buffer ?? bytes))));
+      const seen = ArrayBuffer.isView(bytes) ? new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength) : new Uint8Array(bytes);
+      let text = "";
+      for (const byte of seen) text += String.fromCharCode(byte);
+      return text.replace(sequences, (part) => (/^[\x80-\xff]$/.test(part) ? "\ufffd" : decodeURIComponent(escape(part))));
     }
   };
 
+  // Comments and texts, in which a comma or a bracket says nothing.
+  const texts = /\/\*.*?\*\/|\/\/[^\n]*|(["'`])(?:\\.|(?!\1)[^\\])*\1/gs;
+
   // The names of a function's parameters, as its source has them; "" stands for one that takes an object apart.
   const parameters = (f) => {
-    const source = Function.prototype.toString.call(f).replace(/\/\*.*?\*\/|\/\/[^\n]*/gs, "");
+    const source = Function.prototype.toString.call(f).replace(texts, "");
     const arrow = /^(?:async\s+)?([\w$]+)\s*=>/.exec(source);
     if (arrow) return [arrow[1]];
     let depth = 0;

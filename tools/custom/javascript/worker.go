@@ -22,7 +22,7 @@ var prelude string
 const (
 	mostMemory = 256 << 20
 	mostStack  = 1 << 20
-	mostText   = 2 << 20 // bytes of a result
+	mostText   = 1 << 20 // bytes of a result
 )
 
 // request is a call, as far as the worker reads it.
