@@ -68,7 +68,11 @@ func (b *Box) Tools(ctx context.Context, ids []core.ToolID) ([]core.BoundTool, e
 		return nil, err
 	}
 	if len(written) < len(others) {
-		for _, t := range b.programs.find(ctx) {
+		files, err := b.files(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, t := range files {
 			if slices.Contains(others, t.ID) {
 				written = append(written, t)
 			}
@@ -87,6 +91,19 @@ func (b *Box) Tools(ctx context.Context, ids []core.ToolID) ([]core.BoundTool, e
 
 // Find implements core.Toolbox.
 func (b *Box) Find(ctx context.Context, name string) (core.BoundTool, bool, error) {
+	if found, ok, err := b.unhidden(ctx, name); ok || err != nil {
+		return found, ok, err
+	}
+	all := b.programs.find(ctx)
+	i := slices.IndexFunc(all, func(p core.CustomTool) bool { return p.Name == name })
+	if i < 0 {
+		return core.BoundTool{}, false, nil
+	}
+	return b.Bind(&all[i]), true, nil
+}
+
+// unhidden finds a tool that is built in or stored, which no file hides.
+func (b *Box) unhidden(ctx context.Context, name string) (core.BoundTool, bool, error) {
 	if found, ok, err := b.cfg.BuiltIn.Find(ctx, name); ok || err != nil {
 		return found, ok, err
 	}
@@ -94,18 +111,26 @@ func (b *Box) Find(ctx context.Context, name string) (core.BoundTool, bool, erro
 		return b.code, true, nil
 	}
 	t, ok, err := b.cfg.Store.Tools().Find(ctx, name)
-	if err != nil {
+	if err != nil || !ok {
 		return core.BoundTool{}, false, err
 	}
-	if !ok {
-		all := b.programs.find(ctx)
-		i := slices.IndexFunc(all, func(p core.CustomTool) bool { return p.Name == name })
-		if i < 0 {
-			return core.BoundTool{}, false, nil
-		}
-		t = all[i]
-	}
 	return b.Bind(&t), true, nil
+}
+
+// files returns the tools of the folder, but for those whose name another tool has: of two files, the first one has it.
+func (b *Box) files(ctx context.Context) (free []core.CustomTool, err error) {
+	for _, p := range b.programs.find(ctx) {
+		_, taken, err := b.unhidden(ctx, p.Name)
+		if err != nil {
+			return nil, err
+		}
+		if taken || slices.ContainsFunc(free, func(t core.CustomTool) bool { return t.Name == p.Name }) {
+			b.programs.tell(ctx, p.File, core.E(core.Conflict, "another tool is named %s", p.Name))
+			continue
+		}
+		free = append(free, p)
+	}
+	return free, nil
 }
 
 // List implements core.Toolbox.
@@ -118,13 +143,12 @@ func (b *Box) List(ctx context.Context) ([]core.BoundTool, error) {
 	if err != nil {
 		return nil, err
 	}
-	all = append(all, b.code)
-	for _, p := range b.programs.find(ctx) {
-		if named := func(t core.CustomTool) bool { return t.Name == p.Name }; !slices.ContainsFunc(written, named) &&
-			!slices.ContainsFunc(all, func(t core.BoundTool) bool { return t.Info.Spec.Name == p.Name }) {
-			written = append(written, p)
-		}
+	files, err := b.files(ctx)
+	if err != nil {
+		return nil, err
 	}
+	all = append(all, b.code)
+	written = append(written, files...)
 	for i := range written {
 		all = append(all, b.Bind(&written[i]))
 	}

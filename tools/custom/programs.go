@@ -58,17 +58,23 @@ func (p *programs) find(ctx context.Context) (found []core.CustomTool) {
 
 // tell writes once why a file is no tool.
 func (p *programs) tell(ctx context.Context, path string, err error) {
+	if p.logger != nil && p.untold(path+"\n"+err.Error()) {
+		p.logger.WarnContext(ctx, "a file of the folder of tools is none", slog.String("file", path), slog.Any("error", err))
+	}
+}
+
+// untold reports whether the log lacks a fault, and counts it as told.
+func (p *programs) untold(fault string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	key := path + "\n" + err.Error()
-	if p.told[key] || p.logger == nil || len(p.told) > 10*mostPrograms {
-		return
+	if p.told[fault] || len(p.told) > 10*mostPrograms {
+		return false
 	}
 	if p.told == nil {
 		p.told = map[string]bool{}
 	}
-	p.told[key] = true
-	p.logger.WarnContext(ctx, "a file of the folder of tools is none", slog.String("file", path), slog.Any("error", err))
+	p.told[fault] = true
+	return true
 }
 
 // readProgram reads a tool from its file. Nothing but a regular file is opened, so that nothing waits for the other end of a pipe.

@@ -84,3 +84,24 @@ func TestAScriptWithAHeaderIsATool(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 }
+
+// A tool stays attached by its file, and the file's header may give it another name at any time.
+func TestAScriptThatTakesTheNameOfAnotherToolIsNone(t *testing.T) {
+	t.Parallel()
+	b, dir := scripts(t, map[string]string{"words.sh": words})
+	found, ok, err := b.box.Find(t.Context(), "count_words")
+	b.ok(err)
+	if !ok {
+		t.Fatal("it is not found")
+	}
+	b.written("def kept():\n  \"\"\"Kept.\"\"\"\n")
+	b.ok(os.WriteFile(filepath.Join(dir, "first.sh"), []byte("#!/bin/sh\n# name: twice\n# description: D.\n"), 0o700))
+	for name, want := range map[string]int{"memory_insert": 0, "run_code": 0, "kept": 0, "twice": 0, "free": 1} {
+		b.ok(os.WriteFile(filepath.Join(dir, "words.sh"), []byte("#!/bin/sh\n# name: "+name+"\n# description: D.\n"), 0o700))
+		got, err := b.box.Tools(t.Context(), []core.ToolID{found.Info.ID})
+		b.ok(err)
+		if len(got) != want {
+			t.Errorf("named %s, it is %d tools", name, len(got))
+		}
+	}
+}
