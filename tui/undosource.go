@@ -9,7 +9,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"loci/daemon/api"
-	"loci/daemon/client"
 	"loci/tui/transcript"
 )
 
@@ -100,7 +99,7 @@ func (p memoryPanel) sourcesOf(ctx context.Context, blocks []api.Block) map[stri
 	out := map[string]string{}
 	for _, b := range blocks {
 		versions, err := p.backend.Versions(ctx, b.ID)
-		if client.KindOf(err) == api.KindNotFound || len(versions) == 0 {
+		if err != nil || len(versions) == 0 {
 			continue
 		}
 		if source := api.Val(versions[0].Source); source != "" {
