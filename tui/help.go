@@ -80,7 +80,7 @@ func waitingKeys() []keysWhile {
 			{keys: "any letter", help: "begin an answer in your own words"},
 			{keys: "esc", help: "give no answer; the agent goes on without"},
 		}},
-		{"a shell line waits for a host", []answerKey{
+		{"a shell line waits for you", []answerKey{
 			{keys: "y, then enter", help: "allow it to this line; works when all of it was shown and no key was pressed for a moment"},
 			{keys: "s or a, then enter", help: "allow it for this session, or always in this folder"},
 			{keys: "n", help: "don't allow it"},
