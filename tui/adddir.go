@@ -48,7 +48,8 @@ func (p dirPanel) run(arg string) tea.Cmd {
 		if always {
 			lasts = "here, in later sessions as well"
 		}
-		p.ui.notice("from the next message on agents can " + may + " " + transcript.OneLine(path) + " " + lasts + " · /add-dir takes it back")
+		what := may + " " + transcript.OneLine(path) + " " + lasts
+		p.ui.notice("from the next message on agents can " + what + " · /add-dir takes it back")
 		return nil
 	})
 }

@@ -70,8 +70,8 @@ func (c costs) draw(width int, agent, name string) string {
 	for _, r := range c.rows {
 		lines = append(lines, wrapTo(fmt.Sprintf("%s: %s", r.of, r.Shown), width))
 		if r.Calls > 0 {
-			what := fmt.Sprintf("  %s, %d tokens sent, %d of them cached, %d answered", count(r.Calls, "call"), r.PromptTokens, r.CachedTokens,
-				r.CompletionTokens)
+			what := fmt.Sprintf("  %s, %d tokens sent, %d of them cached, %d answered",
+				count(r.Calls, "call"), r.PromptTokens, r.CachedTokens, r.CompletionTokens)
 			lines = append(lines, wrapTo(what, width))
 		}
 	}

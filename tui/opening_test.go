@@ -87,7 +87,8 @@ func TestWhatTheSandboxKeptFromALineIsAskedAsExactlyThat(t *testing.T) {
 	}{
 		"a folder": {
 			api.Question{Opens: api.OpensFolder, Path: "/data/\x1b[2Jcsv", Rules: []string{"add_dir(/data/csv)"}},
-			"it does not see /data/", "The rule add_dir(/data/csv), always in this folder: the agent's tools and shell lines see this folder.",
+			"it does not see /data/",
+			"The rule add_dir(/data/csv), always in this folder: the agent's tools and shell lines see this folder.",
 		},
 		"a folder to change": {
 			api.Question{Opens: api.OpensFolder, Path: "/out", Write: true, Rules: []string{"add_dir(/out:rw)"}},
