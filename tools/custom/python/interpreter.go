@@ -16,10 +16,11 @@ import (
 //go:embed runner.py
 var program string
 
-// Interpreter returns what starts one, looked for in a person's PATH each time, so that one that is installed meanwhile is found.
+// Interpreter returns what starts one, looked for each time in a person's PATH and where the system's programs are, so that
+// one that is installed meanwhile is found.
 func Interpreter(path string) run.Start {
 	return func() ([]string, []core.JobMount, error) {
-		found, err := find(path)
+		found, err := find(path + ":" + run.SystemPath)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -48,10 +49,10 @@ func (i interpreter) mounts() []core.JobMount {
 	return mounts
 }
 
-// find looks for an interpreter in a PATH, and where programs of the system are. A script that picks one when it runs is passed over:
-// what it would pick from isn't there inside of a sandbox.
+// find looks for an interpreter in a PATH. A script that picks one when it runs is passed over: what it would pick from isn't there
+// inside of a sandbox.
 func find(path string) (interpreter, error) {
-	for _, dir := range filepath.SplitList(path + ":" + run.SystemPath) {
+	for _, dir := range filepath.SplitList(path) {
 		file := filepath.Join(dir, "python3")
 		info, err := os.Stat(file)
 		if !filepath.IsAbs(dir) || err != nil || !info.Mode().IsRegular() || info.Mode().Perm()&0o111 == 0 || isScript(file) {

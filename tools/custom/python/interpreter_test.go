@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"loci/core"
@@ -38,5 +39,19 @@ func TestNothingButTheInterpreterAndItsLibrariesIsMounted(t *testing.T) {
 	}
 	if !slices.EqualFunc(mounts, want, same) {
 		t.Errorf("mounted: %+v", mounts)
+	}
+}
+
+func TestWhereThereIsNoPythonItIsSaidWhatToInstall(t *testing.T) {
+	t.Parallel()
+	script := t.TempDir() // what picks an interpreter when it runs is none
+	if err := os.WriteFile(filepath.Join(script, "python3"), []byte("#!/bin/sh\nexec elsewhere/python3\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"", "bin", t.TempDir(), script} {
+		found, err := find(path)
+		if core.KindOf(err) != core.Unsupported || !strings.Contains(core.HintOf(err), "apt install python3") {
+			t.Errorf("in %q: %+v, %v", path, found, err)
+		}
 	}
 }

@@ -97,7 +97,7 @@ func (b *bench) call(source string, change ...func(*run.Call)) run.Call {
 func (b *bench) run(source string, change ...func(*run.Call)) run.Outcome {
 	b.Helper()
 	out, err := b.runner.Run(b.Context(), b.call(source, change...))
-	if core.KindOf(err) == core.Unsupported {
+	if _, missing := os.Stat("/usr/bin/python3"); missing != nil && core.KindOf(err) == core.Unsupported {
 		b.Skip(err)
 	}
 	if err != nil {
@@ -309,20 +309,6 @@ def f(agent_state, more: str):
 	})
 	if out.Text != `["Ada", ["human", "same"]]` || len(out.Blocks) != 1 || out.Blocks["human"] != "h!" {
 		t.Errorf("%+v", out)
-	}
-}
-
-func TestWhereThereIsNoPythonItIsSaidWhatToInstall(t *testing.T) {
-	t.Parallel()
-	b := open(t)
-	for _, dir := range []string{"/usr/local/bin", "/usr/bin", "/bin"} {
-		if _, err := os.Stat(filepath.Join(dir, "python3")); err == nil {
-			t.Skip("this machine has one")
-		}
-	}
-	_, err := run.New(run.Config{Sandbox: b.box, Start: python.Interpreter(t.TempDir())}).Run(t.Context(), b.call("def f(): pass"))
-	if core.KindOf(err) != core.Unsupported || !strings.Contains(fmt.Sprint(core.HintOf(err)), "apt install python3") {
-		t.Error(err)
 	}
 }
 
