@@ -5,6 +5,7 @@ package shell_test
 import (
 	"context"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"os"
@@ -27,8 +28,10 @@ import (
 type asked struct {
 	mu     sync.Mutex
 	answer jobs.Scope
+	seen   map[string]bool // questions, by their ids
 	asked  []string
 	kept   []string
+	looks  sync.WaitGroup
 }
 
 func (*asked) Attends(core.Client) bool                                { return true }
@@ -52,12 +55,13 @@ func (a *asked) said() string {
 // attended gives the place a person who answers everything in one way, as soon as it is asked.
 func (p *place) attended(answer jobs.Scope) *asked {
 	p.Helper()
-	a := &asked{answer: answer}
+	a := &asked{answer: answer, seen: map[string]bool{}}
 	var r *jobs.Registry
 	r = jobs.New(jobs.Config{
 		Clock: time.Now, Logger: slog.New(slog.DiscardHandler), Person: a,
-		Changed: func(core.Change) { go a.look(r) }, // it holds the registry's lock
+		Changed: func(core.Change) { a.looks.Go(func() { a.look(r) }) }, // it holds the registry's lock
 	})
+	p.Cleanup(a.looks.Wait)
 	p.Cleanup(r.Close)
 	p.jobs = r
 	p.shell = shell.New(shell.Config{
@@ -66,13 +70,25 @@ func (p *place) attended(answer jobs.Scope) *asked {
 	return a
 }
 
+// answers says how the person answers from now on.
+func (a *asked) answers(s jobs.Scope) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.answer = s
+}
+
 func (a *asked) look(r *jobs.Registry) {
 	for _, q := range r.Questions("") {
 		a.mu.Lock()
-		o := q.Open
-		a.asked = append(a.asked, fmt.Sprint(o.Kind, " ", o.Dir.Path, " ", o.Dir.Writable, " ", o.Port, " ", o.Rules))
+		first, o, answer := !a.seen[q.ID], q.Open, a.answer
+		if first {
+			a.seen[q.ID] = true
+			a.asked = append(a.asked, fmt.Sprint(o.Kind, " ", o.Dir.Path, " ", o.Dir.Writable, " ", o.Port, " ", o.Rules))
+		}
 		a.mu.Unlock()
-		_ = r.Answer(q.ID, a.answer, core.Client{}) // of two looks one comes first
+		if first {
+			_ = r.Answer(q.ID, answer, core.Client{}) // the line may have ended meanwhile
+		}
 	}
 }
 
@@ -154,7 +170,7 @@ func TestALineThatMissedAFolderRunsAgainWhenAPersonOpensIt(t *testing.T) {
 	if a.said() != "folder "+dir+" false 0 [add_dir("+dir+")]" || strings.Join(a.kept, "") != "[add_dir("+dir+")] folder" {
 		t.Errorf("asked %q, kept %q", a.said(), a.kept)
 	}
-	a.answer = jobs.ScopeNo
+	a.answers(jobs.ScopeNo)
 	p.says(p.opening("cat "+path).Text, "Exit code 1.", "the person does not allow it. What helps")
 }
 
@@ -170,7 +186,7 @@ func TestALineThatFailedRunsOutsideWhenAPersonLetsIt(t *testing.T) {
 	if a.said() != "uncaged  false 0 [uncaged(./tool)]" || strings.Join(r.Layers, "") != core.LayersUncaged {
 		t.Errorf("asked %q, layers %q", a.said(), r.Layers)
 	}
-	a.answer = jobs.ScopeNo
+	a.answers(jobs.ScopeNo)
 	r = p.opening("./tool")
 	p.says(r.Text, "Exit code 1.", "The sandbox may be why it failed; the person does not allow it", "uncaged(./tool)")
 	if len(r.Layers) < 3 {
@@ -333,13 +349,6 @@ func fetch(ctx context.Context, port int) string {
 	defer func() { _ = conn.Close() }()
 	_ = conn.SetDeadline(time.Now().Add(2 * time.Second))
 	_, _ = conn.Write([]byte("GET /index.html HTTP/1.0\r\n\r\n"))
-	var b strings.Builder
-	buf := make([]byte, 4096)
-	for {
-		n, err := conn.Read(buf)
-		b.Write(buf[:n])
-		if err != nil {
-			return b.String()
-		}
-	}
+	page, _ := io.ReadAll(conn)
+	return string(page)
 }
