@@ -202,7 +202,7 @@ func TestAScriptIsAskedForGitSettingsThatAreNotSafe(t *testing.T) {
 	for answer, want := range map[string]string{"once": "sh x", "no": ""} {
 		p := newPiped(t)
 		if out, err := exec.CommandContext(t.Context(), "git", "init", "-q", p.folder).CombinedOutput(); err != nil {
-			t.Skip("there is no git", string(out), err)
+			t.Fatal(err, string(out))
 		}
 		p.start("CALL shell {\"command\": \"git config core.pager 'sh x'; git config pull.rebase true\"}\nSAY done", "--allow", "shell")
 		q := p.question()
