@@ -207,29 +207,34 @@ func (r *Runner) take() (*worker, error) {
 
 // ready lets a program wait for the next call, if none does.
 func (r *Runner) ready() {
+	argv, mounts, err := r.cfg.Start()
+	if err != nil {
+		return // the next call says what is wrong
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.waiting != nil {
 		return
 	}
-	if w, err := r.startLocked(); err == nil { // the next call says what is wrong
+	if w, err := r.launch(argv, mounts); err == nil { // likewise
 		r.waiting = w
 	}
 }
 
 func (r *Runner) start() (*worker, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.startLocked()
-}
-
-func (r *Runner) startLocked() (*worker, error) {
-	if r.closed {
-		return nil, core.E(core.Unavailable, "the daemon is shutting down: no tool is started any more")
-	}
 	argv, mounts, err := r.cfg.Start()
 	if err != nil {
 		return nil, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.launch(argv, mounts)
+}
+
+// launch starts a program. The caller holds mu.
+func (r *Runner) launch(argv []string, mounts []core.JobMount) (*worker, error) {
+	if r.closed {
+		return nil, core.E(core.Unavailable, "the daemon is shutting down: no tool is started any more")
 	}
 	w := &worker{calls: make(chan []byte, 1), ended: make(chan struct{})}
 	ctx, stop := context.WithCancelCause(r.ctx)
