@@ -96,16 +96,25 @@ func (t *Tools) Update(ctx context.Context, id core.ToolID, d Draft) (core.ToolI
 	if err := t.own(ctx, id); err != nil {
 		return core.ToolInfo{}, err
 	}
+	was, err := t.cfg.Store.Tools().Get(ctx, id)
+	if err != nil {
+		return core.ToolInfo{}, err
+	}
+	draft, err := t.tool(was, d)
+	if err != nil {
+		return core.ToolInfo{}, err
+	}
+	if draft.Name != was.Name {
+		if err := t.free(ctx, draft.Name); err != nil { // it reads files, which no transaction waits for
+			return core.ToolInfo{}, err
+		}
+	}
 	return t.store(ctx, func(ctx context.Context, tx core.Store) (core.CustomTool, error) {
 		was, err := tx.Tools().Get(ctx, id)
 		if err != nil {
 			return was, err
 		}
-		next, err := t.tool(was, d)
-		if err == nil && next.Name != was.Name {
-			err = t.free(ctx, next.Name)
-		}
-		return next, err
+		return t.tool(was, d)
 	})
 }
 
