@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	maxQuestion = 100_000 // characters
+	maxQuestion = 100_000 // bytes
 	// callersKey is where a request names the agents on whose behalf it asks, the first one first, by their ids.
 	callersKey = "loci/callers"
 	maxCallers = 4
