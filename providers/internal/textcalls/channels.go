@@ -137,7 +137,7 @@ func (c *channels) body(text string, final bool, out *Out) (rest string, again b
 	case at >= 0:
 		said, rest = text[:at], text[at:]
 	case !final:
-		keep := beginsBodyEnd(text)
+		keep := beginning(text, bodyMarks[:])
 		said, rest = text[:len(text)-keep], text[len(text)-keep:]
 	}
 	if c.think {
@@ -210,17 +210,4 @@ func bodyEnd(text string) (at int, mark string) {
 		}
 	}
 	return at, mark
-}
-
-// beginsBodyEnd returns how many bytes at the end of a text may be the beginning of such a mark.
-func beginsBodyEnd(text string) int {
-	most := 0
-	for _, m := range bodyMarks {
-		for n := min(len(text), len(m)-1); n > most; n-- {
-			if strings.HasSuffix(text, m[:n]) {
-				most = n
-			}
-		}
-	}
-	return most
 }

@@ -119,7 +119,7 @@ func (r *Reader) scan(text string, final bool, out *strings.Builder) (rest strin
 		if at < 0 {
 			keep := 0
 			if !final {
-				keep = r.begins(text)
+				keep = beginning(text, r.grammar.marks)
 			}
 			r.hand(text[:len(text)-keep], out)
 			return text[len(text)-keep:], nil
@@ -186,10 +186,10 @@ func (r *Reader) starts(text string) string {
 	return ""
 }
 
-// begins returns how many bytes at the end of a text may be the beginning of a mark.
-func (r *Reader) begins(text string) int {
+// beginning returns how many bytes at the end of a text may be the beginning of a mark.
+func beginning(text string, marks []string) int {
 	most := 0
-	for _, m := range r.grammar.marks {
+	for _, m := range marks {
 		for n := min(len(text), len(m)-1); n > most; n-- {
 			if strings.HasSuffix(text, m[:n]) {
 				most = n
@@ -218,7 +218,7 @@ func (r *Reader) block(text string, final bool) ([]Call, verdict) {
 		case text == "":
 			return nil, more
 		case r.starts(text) != "":
-		case !final && (r.begins(text) == len(text) || beginsEnd(text)):
+		case !final && (beginning(text, r.grammar.marks) == len(text) || beginsEnd(text)):
 			return nil, more
 		default:
 			return nil, no
