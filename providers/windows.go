@@ -26,8 +26,7 @@ func (e endpoint) known(m protocol.Model) facts.Fact {
 	if !ok {
 		return family
 	}
-	f.Open, f.Binds = f.Open || family.Open, f.Binds || family.Binds
-	return f
+	return f.With(family)
 }
 
 // of is the name by which it is known what a model is: that of the model behind it, where a person or the server says so.

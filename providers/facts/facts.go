@@ -127,7 +127,7 @@ func Family(model string) (Fact, bool) {
 	for _, vendor := range vendors {
 		if f, ok := Sold(vendor, name); ok {
 			f.Price = nil
-			return f.with(family(name)), true
+			return f.With(family(name)), true
 		}
 	}
 	f := family(name)
@@ -146,8 +146,8 @@ func family(name string) Fact {
 	return Fact{}
 }
 
-// with adds what only a family knows.
-func (f Fact) with(family Fact) Fact {
+// With adds what only a family knows.
+func (f Fact) With(family Fact) Fact {
 	f.Open, f.Binds = f.Open || family.Open, f.Binds || family.Binds
 	return f
 }
