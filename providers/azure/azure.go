@@ -161,11 +161,6 @@ func deployed(name, base, status string) protocol.Model {
 	return m
 }
 
-// Describe implements protocol.Server. Nothing is known of a deployment but what the listing or a person says.
-func (s *server) Describe(ctx context.Context, name string) (protocol.Model, error) {
-	return s.Client.Describe(ctx, name)
-}
-
 // older sends requests to the addresses that Azure had before: the deployment stands in the path, a version in the query.
 type older struct {
 	base    http.RoundTripper
