@@ -52,7 +52,7 @@ func (l *Ledger) reserve(ctx context.Context, c call) (grant, error) {
 	}
 	var states []State
 	for _, b := range limits {
-		s, err := l.state(ctx, b)
+		s, err := l.state(ctx, b, false)
 		if err != nil {
 			return g, err
 		}
@@ -121,7 +121,7 @@ func (s *State) pays(c *call, wanted int) (int, error) {
 
 // heldBack returns why a call is refused: if the budget would pay it but for the calls under way, those hold what is left of it.
 func (l *Ledger) heldBack(ctx context.Context, s *State, c *call, wanted int, refusal error) error {
-	settled, err := l.stateOf(ctx, s.Budget, core.ExpenseQuery{Settled: true})
+	settled, err := l.state(ctx, s.Budget, true)
 	if err != nil {
 		return refusal
 	}

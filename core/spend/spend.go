@@ -83,7 +83,7 @@ func (l *Ledger) States(ctx context.Context) ([]State, error) {
 	}
 	var out []State
 	for _, b := range all {
-		s, err := l.state(ctx, b)
+		s, err := l.state(ctx, b, false)
 		if err != nil {
 			return nil, err
 		}
@@ -92,13 +92,9 @@ func (l *Ledger) States(ctx context.Context) ([]State, error) {
 	return out, nil
 }
 
-func (l *Ledger) state(ctx context.Context, b core.Budget) (State, error) {
-	return l.stateOf(ctx, b, core.ExpenseQuery{})
-}
-
-func (l *Ledger) stateOf(ctx context.Context, b core.Budget, q core.ExpenseQuery) (State, error) {
-	q.Agent, q.Since = b.Agent, l.Today()
-	sums, err := l.cfg.Store.Sum(ctx, q)
+// state returns a budget with what is used of it; settled: without the calls under way.
+func (l *Ledger) state(ctx context.Context, b core.Budget, settled bool) (State, error) {
+	sums, err := l.cfg.Store.Sum(ctx, core.ExpenseQuery{Agent: b.Agent, Since: l.Today(), Settled: settled})
 	if err != nil {
 		return State{}, err
 	}

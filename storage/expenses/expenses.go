@@ -97,7 +97,6 @@ func (r *sumRow) spent() (core.Spent, error) { return core.Spent(*r), nil }
 
 // Sum implements core.ExpenseStore.
 func (s Store) Sum(ctx context.Context, q core.ExpenseQuery) ([]core.Spent, error) {
-	where, args := conditions(q)
 	if q.By == core.ByDay {
 		return s.days(ctx, q)
 	}
@@ -108,6 +107,7 @@ func (s Store) Sum(ctx context.Context, q core.ExpenseQuery) ([]core.Spent, erro
 	if !ok {
 		return nil, core.E(core.Invalid, "expenses cannot be added up by %q", q.By)
 	}
+	where, args := conditions(q)
 	ctx, on := s.On.Read(ctx)
 	var rows []sumRow
 	const sums = `COUNT(*) AS calls, COALESCE(SUM(prompt), 0) AS prompt, COALESCE(SUM(completion), 0) AS completion,
