@@ -65,3 +65,11 @@ func TestNoAnswerRepeatsAKeyThatWasSentInAWrongForm(t *testing.T) {
 		}
 	}
 }
+
+func TestAProvidersListDoesNotBeginAtOneThatIsNotThere(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, always("ok"))
+	for _, cursor := range []string{"after", "before"} {
+		f.call(http.MethodGet, "/v1/providers?"+cursor+"=provider-00000000-0000-4000-8000-000000000000", nil).want(http.StatusNotFound)
+	}
+}
