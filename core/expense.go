@@ -54,7 +54,7 @@ type Expense struct {
 	Open      bool   // under way: Usage and Cost are the most that it may come to
 	Least     Usage  // with Open: what counts if nobody ever says what it came to
 	LeastCost *Money
-	Estimated bool // nobody said how many tokens it were
+	Estimated bool // nobody said how many tokens it took
 }
 
 // Spent is the sum of expenses.

@@ -103,9 +103,11 @@ The day begins at midnight. A limit that is not named stays as it is.`,
 			if in.AgentID, err = a.onlyOf(ctx, c, agent); err != nil {
 				return err
 			}
-			budgets, err := c.Budgets(ctx)
+			var budgets []api.Budget
 			if in.Dollars != nil || in.Tokens != nil || len(in.Remove) > 0 {
 				budgets, err = c.SetBudget(ctx, in)
+			} else {
+				budgets, err = c.Budgets(ctx)
 			}
 			if err != nil {
 				return err

@@ -12,8 +12,8 @@ import (
 	"loci/daemon/api"
 )
 
-// mostDays is of how many days a sum by days is, unless somebody says.
-const mostDays = 30
+// usualDays is of how many days a sum by days is, unless somebody says.
+const usualDays = 30
 
 // registerCosts registers our operations on what models cost. A budget is set by the person alone: through the socket.
 func (s *Server) registerCosts(a huma.API) {
@@ -44,7 +44,7 @@ func (s *Server) listCosts(ctx context.Context, in *api.ListCosts) (*body[[]api.
 	}
 	days := in.Days
 	if days == 0 && q.By == core.ByDay {
-		days = mostDays
+		days = usualDays
 	}
 	if days > 0 {
 		today := l.Today()
