@@ -61,7 +61,8 @@ func (r *resource) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	case strings.HasSuffix(req.URL.Path, "/chat/completions"):
 		w.Header().Set("Content-Type", "text/event-stream")
 		fmt.Fprint(w, "data: {\"choices\":[],\"prompt_filter_results\":[]}\n\n"+
-			"data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"Hi\"},\"finish_reason\":\"stop\",\"content_filter_results\":{}}]}\n\n"+
+			"data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"Hi\"},\"finish_reason\":\"stop\","+
+			"\"content_filter_results\":{}}]}\n\n"+
 			"data: {\"choices\":[],\"usage\":{\"prompt_tokens\":3,\"completion_tokens\":1}}\n\ndata: [DONE]\n\n")
 	case strings.HasSuffix(req.URL.Path, "/responses"):
 		w.Header().Set("Content-Type", "text/event-stream")

@@ -123,11 +123,13 @@ func TestAFallbackThatCannotDoWhatTheRunNeedsSaysSo(t *testing.T) {
 		told       string
 	}{
 		"no tokens": {
-			core.ModelInfo{ContextWindow: 50_000, Tools: true, Tokens: true}, core.ModelInfo{ContextWindow: 50_000, Tools: true},
+			core.ModelInfo{ContextWindow: 50_000, Tools: true, Tokens: true},
+			core.ModelInfo{ContextWindow: 50_000, Tools: true},
 			&core.TokenWish{IDs: true}, "it is down", "cannot be asked either: the server of anthropic/other gives nothing of the tokens",
 		},
 		"no room": {
-			core.ModelInfo{ContextWindow: 50_000, Tools: true}, core.ModelInfo{ContextWindow: 300, Tools: true},
+			core.ModelInfo{ContextWindow: 50_000, Tools: true},
+			core.ModelInfo{ContextWindow: 300, Tools: true},
 			nil, "do not fit into the 300 tokens of anthropic/other", "it is down. The fallback anthropic/other answers",
 		},
 	} {
