@@ -95,8 +95,8 @@ func (s *Signer) Sign(req *http.Request) error {
 }
 
 // renew runs the command.
-func (s *Signer) renew(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, within)
+func (s *Signer) renew(asked context.Context) error {
+	ctx, cancel := context.WithTimeout(asked, within)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, s.args[0], s.args[1:]...)
 	var out, wrong bytes.Buffer
@@ -105,6 +105,8 @@ func (s *Signer) renew(ctx context.Context) error {
 	err := cmd.Run()
 	token := strings.TrimSpace(out.String())
 	switch {
+	case asked.Err() != nil: // whoever asked has left
+		return asked.Err()
 	case errors.Is(err, exec.ErrNotFound):
 		return s.failed("there is no program " + s.args[0])
 	case ctx.Err() != nil:
