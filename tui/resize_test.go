@@ -139,13 +139,14 @@ func TestATerminalThatChangesItsSizeWhileAnAnswerStreamsShowsEveryLineOnce(t *te
 			seed := *resizeSeed + uint64(i)
 			t.Run(fmt.Sprintf("%s,seed=%d", kind, seed), func(t *testing.T) {
 				t.Parallel()
-				// What is drawn in the very instant of a change may leave a row behind, so a sequence must fail twice.
-				for _, try := range []func(...any){t.Log, t.Error} {
-					if fault := disturbed(t, kind, seed); fault != "" {
-						try(fault)
-						continue
-					}
-					return
+				fault := disturbed(t, kind, seed)
+				if fault != "" && kind != "height" {
+					// What is drawn in the very instant in which the width changes may leave a row behind. A fault is there each time.
+					t.Log(fault)
+					fault = disturbed(t, kind, seed)
+				}
+				if fault != "" {
+					t.Error(fault)
 				}
 			})
 		}
