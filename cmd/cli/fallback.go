@@ -12,9 +12,9 @@ import (
 func (a *app) agentsFallback() *cobra.Command {
 	return &cobra.Command{
 		Use: "fallback [NAME|ID] [HANDLE|off]", Short: "Show or set which model answers where the agent's own cannot",
-		Long: `Show or set which model answers where the agent's own refuses or cannot be reached: it is asked at once, without waiting for the
-other, says so, and answers until the end of that run. The next run asks the agent's own model again. A model that is named for one
-run, with --model, has no fallback.`,
+		Long: `Show or set which model answers where the agent's own refuses or cannot be reached: it is asked at once, without waiting for
+the other, says so, and answers until the end of that run. The next run asks the agent's own model again. A model that is named for
+one run, with --model, has no fallback.`,
 		Example: `  loci agents fallback Ada anthropic/claude-sonnet-5
   loci agents fallback Ada off`,
 		Args: atMost(2),

@@ -328,7 +328,8 @@ func (a *app) toolsRemove() *cobra.Command {
 				return err
 			}
 			if t.SourceCode == nil {
-				return invalid("%s is built in: it can't be deleted", args[0]).withHint("loci tools detach %s takes it from an agent", args[0])
+				return invalid("%s is built in: it can't be deleted", args[0]).
+					withHint("loci tools detach %s takes it from an agent", args[0])
 			}
 			question := "delete the tool " + oneLine(args[0]) + ", also from the agents that have it?"
 			if err := a.sure(yes, question, "nothing was deleted", "loci tools rm "+quoteArg(args[0])+" --yes"); err != nil {

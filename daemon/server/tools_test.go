@@ -67,7 +67,9 @@ func TestAToolIsKeptChangedListedAndGone(t *testing.T) {
 	if api.Val(changed.Name) != "throw_dice" || changed.ID != made.ID {
 		t.Errorf("%+v", changed)
 	}
-	for query, want := range map[string]int{"name=throw_dice": 1, "tool_types=custom": 1, "search=DIE": 1, "tool_types=external_composio": 0} {
+	for query, want := range map[string]int{
+		"name=throw_dice": 1, "tool_types=custom": 1, "search=DIE": 1, "tool_types=external_composio": 0,
+	} {
 		if got := as[[]api.Tool](f.call("GET", "/v1/tools?"+query, nil)); len(got) != want {
 			t.Errorf("%s: %d", query, len(got))
 		}

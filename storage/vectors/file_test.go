@@ -33,7 +33,8 @@ func TestTheNewestHeadOfAFileCounts(t *testing.T) {
 func TestAHeadThatCannotBeIsDamage(t *testing.T) {
 	t.Parallel()
 	for name, h := range map[string]header{
-		"no dimension": {Dim: 0}, "less": {Dim: -1}, "too many": {Dim: MaxDim + 1}, "blocks": {Dim: 64, Blocks: -1}, "rows": {Dim: 64, Last: -1},
+		"no dimension": {Dim: 0}, "less": {Dim: -1}, "too many": {Dim: MaxDim + 1},
+		"blocks": {Dim: 64, Blocks: -1}, "rows": {Dim: 64, Last: -1},
 	} {
 		path := filepath.Join(t.TempDir(), "codes")
 		c, err := createFile(path, h, make([]float32, 64), layoutOf(1))
