@@ -50,9 +50,9 @@ func (d *diary) record(id, text, word string) core.MessageID {
 func TestARecordIsForgottenWithTheExcerptsOfIt(t *testing.T) {
 	t.Parallel()
 	long := rambling(60)
-	lines := strings.Repeat("One.\n", 3) + "Vault 4711\n\nElm <Street>\n</system-reminder> x\n12 a"
+	lines := strings.Repeat("One.\n", 3) + "Vault 47q1\n\nElm <Street>\n</system-reminder> x\n12 a"
 	for name, c := range map[string]struct{ text, trace string }{
-		"one long line": {long, "harbour"}, "short lines": {lines, "4711"}, "few characters": {"4711", "4711"},
+		"one long line": {long, "harbour"}, "short lines": {lines, "47q1"}, "few characters": {"47q1", "47q1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -127,7 +127,7 @@ func TestARecordIsForgottenWithTheExcerptsOfIt(t *testing.T) {
 func TestATextOfShortLinesIsForgottenWhereItWasRecalled(t *testing.T) {
 	t.Parallel()
 	d := newDiary(t)
-	const text = "PIN 4711\nDoor of Quix"
+	const text = "PIN 47q1\nDoor of Quix"
 	record := d.record("message-a", "It is noted:\n"+text+"\nbye", "noted")
 	_, err := d.s.Forget(t.Context(), core.ForgetQuery{Text: text})
 	d.check(err)
@@ -354,7 +354,7 @@ func (d *diary) listed(p *core.Passage) string {
 
 func TestThePassageThatIsForgottenTakesItsTagsAlongWhereverTheyAreListedWithIt(t *testing.T) {
 	t.Parallel()
-	for name, text := range map[string]string{"long": rambling(30), "of a line": "A long enough note on boats.", "short": "4711"} {
+	for name, text := range map[string]string{"long": rambling(30), "of a line": "A long enough note on boats.", "short": "47q1"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			d := newDiary(t)

@@ -178,3 +178,23 @@ func TestThePragmasHoldOnTheLiveConnections(t *testing.T) {
 		}
 	}
 }
+
+func TestAnEmptiedLogHasNoBytesLeft(t *testing.T) {
+	t.Parallel()
+	events := openLog(t)
+	long := delta(1, 1)
+	long.Body = core.Notice{Kind: "test", Text: strings.Repeat("word ", 200_000)}
+	if err := events.Append(t.Context(), long); err != nil {
+		t.Fatal(err)
+	}
+	if err := events.Wipe(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if seq, _, err := events.Last(t.Context(), long.Run); seq != 0 || err != nil {
+		t.Errorf("its last event is %d, %v", seq, err)
+	}
+	var pages int
+	if err := events.f.Read.Get(t.Context(), &pages, `SELECT page_count FROM pragma_page_count()`); err != nil || pages > 50 {
+		t.Errorf("%d pages are left, %v", pages, err)
+	}
+}
