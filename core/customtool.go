@@ -166,4 +166,6 @@ type ToolMaker interface {
 	Describe(t *CustomTool) error
 	// Bind returns the tool as it is called.
 	Bind(t *CustomTool) BoundTool
+	// Prepare installs the packages that the tool asks for, if they aren't there. tell is called with what is done; it must not block.
+	Prepare(ctx context.Context, t *CustomTool, tell func(string)) error
 }

@@ -45,6 +45,7 @@ import (
 	"loci/providers"
 	"loci/sandbox"
 	"loci/storage"
+	"loci/tools/custom/packages"
 	"loci/tools/custom/run"
 )
 
@@ -115,6 +116,7 @@ type parts struct {
 	trust       *trust.Trust
 	sandbox     *sandbox.Local
 	runners     []*run.Runner // of tools that people wrote
+	packages    *packages.Store
 	jobs        *jobs.Registry
 	variables   *variables.Variables
 	sealer      *seal.Sealer
@@ -319,6 +321,9 @@ func (d *Daemon) takeDown(srv *http.Server, endRequests func()) {
 	}
 	for _, r := range p.runners {
 		r.Close()
+	}
+	if p.packages != nil {
+		p.packages.Close()
 	}
 	if p.sandbox != nil {
 		p.sandbox.Close()

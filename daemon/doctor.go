@@ -41,6 +41,12 @@ func (d *Daemon) Doctor(ctx context.Context, env core.Env) []api.Check {
 	if s := d.current().sandbox; s != nil {
 		checks = append(checks, checkSandbox(s.Probe(ctx)))
 	}
+	if p := d.current().packages; p != nil {
+		if n, bytes := p.Size(); n > 0 {
+			checks = append(checks, api.Good("packages", fmt.Sprintf("%.1f MB: %s of packages that tools ask for",
+				float64(bytes)/(1<<20), core.Count(n, "set"))))
+		}
+	}
 	checks = append(checks, d.checkSecrets(ctx))
 	checks = append(checks, d.checkEmbedding(ctx)...)
 	checks = append(checks, d.checkMirrors()...)

@@ -56,5 +56,21 @@ func (d *Daemon) sweep(ctx context.Context) bool {
 	if removed > 0 {
 		d.logger.InfoContext(ctx, "removed what was deleted", slog.Int("rows", removed))
 	}
+	d.sweepPackages(ctx)
 	return true
+}
+
+// sweepPackages removes installed packages that no tool asks for any more.
+func (d *Daemon) sweepPackages(ctx context.Context) {
+	p := d.current()
+	written, err := p.store.Tools().List(ctx)
+	if err == nil {
+		var removed int
+		if removed, err = p.packages.Sweep(ctx, written); removed > 0 {
+			d.logger.InfoContext(ctx, "removed packages that no tool asks for", slog.Int("environments", removed))
+		}
+	}
+	if err != nil && ctx.Err() == nil {
+		d.logger.WarnContext(ctx, "old packages of tools were not removed", slog.Any("error", err))
+	}
 }

@@ -43,6 +43,7 @@ import (
 	"loci/tools"
 	"loci/tools/custom"
 	"loci/tools/custom/javascript"
+	"loci/tools/custom/packages"
 	"loci/tools/custom/python"
 	"loci/tools/custom/run"
 	"loci/tools/parsers"
@@ -194,11 +195,15 @@ func (d *Daemon) join(ctx context.Context) (parts, error) {
 func (d *Daemon) toolbox(p *parts) *custom.Box {
 	path, _ := d.cfg.Environ("PATH") // without one, only the system's programs are found
 	pythons := run.New(run.Config{Sandbox: p.sandbox, Start: python.Interpreter(path)})
-	engines := run.New(run.Config{Sandbox: p.sandbox, Start: javascript.Engine()})
+	engines := run.New(run.Config{Sandbox: p.sandbox, Start: javascript.Engine(path)})
 	p.runners = []*run.Runner{pythons, engines}
+	p.packages = packages.New(packages.Config{
+		Sandbox: p.sandbox, Dir: filepath.Join(d.cfg.Paths.State, "packages"), Python: python.Find(path), Node: javascript.FindNode(path),
+		PyPI: d.cfg.Settings.PipIndex, Npm: d.cfg.Settings.NpmRegistry, Clock: d.cfg.Clock,
+	})
 	return custom.New(custom.Config{
 		BuiltIn: tools.NewOn(d.machine(p.sandbox, p.jobs), d.network()), Store: p.store, Sandbox: p.sandbox,
-		Folder: d.cfg.Paths.Tools(), Logger: d.logger, Python: pythons, JavaScript: engines,
+		Folder: d.cfg.Paths.Tools(), Logger: d.logger, Python: pythons, JavaScript: engines, Packages: p.packages, Jobs: p.jobs,
 	})
 }
 

@@ -71,6 +71,7 @@ type toolFlags struct {
 	approval    bool
 	schema      string
 	allow       []string
+	packages    []string
 }
 
 func (a *app) toolsAdd() *cobra.Command {
@@ -112,6 +113,11 @@ confined.`,
 			if err := checkGrants(ctx, c, f.allow); err != nil {
 				return err
 			}
+			if len(f.packages) > 0 {
+				if in.PipRequirements, in.NpmRequirements, err = a.installed(ctx, c, in.SourceType, f.packages); err != nil {
+					return err
+				}
+			}
 			t, err := c.PutTool(ctx, in)
 			if err == nil {
 				err = grant(ctx, c, f.allow)
@@ -126,6 +132,7 @@ confined.`,
 	c.Flags().StringVar(&f.schema, "schema", "", "a `FILE` with name, description and parameters as JSON, for TypeScript")
 	c.Flags().StringArrayVar(&f.tags, "tag", nil, "a `TAG` of it")
 	c.Flags().BoolVar(&f.approval, "approval", false, "agents that get it ask a person before each call")
+	packageFlag(c, &f.packages)
 	grantFlag(c, &f.allow)
 	return c
 }
@@ -210,111 +217,6 @@ func (a *app) toolsEdit() *cobra.Command {
 			return a.report(t, "%s is kept", text(t.Name))
 		},
 	}
-}
-
-func (a *app) toolsTest() *cobra.Command {
-	var agent, whole string
-	var single []string
-	c := &cobra.Command{
-		Use: "test TOOL|FILE", Short: "Run a tool once, or a file that is none yet", Args: exactly("the tool"),
-		Long: `Run a tool once, as confined as for an agent. A name is one of a tool that is kept; a path to a file is run without being
-kept. With --agent it is run as a tool of that agent: with its secrets, and with its memory blocks where the tool takes agent_state.`,
-		Example: `  loci tools test roll_dice --arg sides=20
-  loci tools test ./dice.py --args '{"sides": 6}'`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			given, err := toolArguments(whole, single)
-			if err != nil {
-				return err
-			}
-			out, err := a.tryTool(cmd.Context(), args[0], agent, given)
-			if err != nil {
-				return err
-			}
-			return a.printExecution(out)
-		},
-	}
-	c.Flags().StringVar(&agent, "agent", "", "run it as a tool of this agent, by `NAME|ID`")
-	c.Flags().StringVar(&whole, "args", "", "all arguments, as a `JSON` object")
-	c.Flags().StringArrayVar(&single, "arg", nil, "one argument, as `NAME=VALUE`; a value that is JSON is that value, any other is text")
-	return c
-}
-
-// toolArguments reads what a tool is called with.
-func toolArguments(whole string, single []string) (api.Object, error) {
-	out := api.Object{}
-	if whole != "" {
-		if err := json.Unmarshal([]byte(whole), &out); err != nil || out == nil {
-			return nil, invalid("--args is no JSON object")
-		}
-	}
-	for _, one := range single {
-		name, value, ok := strings.Cut(one, "=")
-		if !ok || name == "" {
-			return nil, invalid("--arg %s is not NAME=VALUE", quoteArg(one))
-		}
-		var v any
-		if json.Unmarshal([]byte(value), &v) != nil {
-			v = value
-		}
-		out[name] = v
-	}
-	return out, nil
-}
-
-// tryTool runs a tool by its name, or a file.
-func (a *app) tryTool(ctx context.Context, ref, agent string, args api.Object) (api.ToolExecution, error) {
-	if agent != "" {
-		c, g, err := a.agentOf(ctx, agent)
-		if err != nil {
-			return api.ToolExecution{}, err
-		}
-		return c.RunTool(ctx, g.ID, ref, args)
-	}
-	in := api.RunSource{Args: args, SourceType: languageOf(ref)}
-	var c *client.Client
-	var err error
-	if strings.ContainsRune(ref, filepath.Separator) || filepath.Ext(ref) != "" {
-		if in.SourceCode, err = a.sourceOf(ctx, ref); err == nil {
-			c, err = a.connect(ctx)
-		}
-	} else {
-		var t api.Tool
-		if c, t, err = a.toolNamed(ctx, ref); err == nil && t.SourceCode == nil {
-			err = invalid("%s is built in, and runs in a conversation only", ref)
-		}
-		in.SourceCode, in.SourceType, in.JSONSchema, in.Name = text(t.SourceCode), t.SourceType, t.JSONSchema, t.Name
-	}
-	if err != nil {
-		return api.ToolExecution{}, err
-	}
-	m, err := c.RunSource(ctx, in)
-	if err != nil || len(m.ToolReturns) == 0 {
-		return api.ToolExecution{}, err
-	}
-	r := m.ToolReturns[0]
-	return api.ToolExecution{Status: r.Status, FuncReturn: r.ToolReturn.String(), Stdout: r.Stdout, Stderr: r.Stderr}, nil
-}
-
-// printExecution shows what a tool printed, and what it returned. One that failed is a failure of the command.
-func (a *app) printExecution(out api.ToolExecution) error {
-	returned, _ := out.FuncReturn.(string)
-	if a.json {
-		if err := writeJSON(a.out, out); err != nil {
-			return err
-		}
-	} else {
-		for _, line := range append(out.Stdout, out.Stderr...) {
-			fmt.Fprintln(a.errOut, oneLine(line))
-		}
-	}
-	if out.Status != api.StatusSuccess {
-		return &fault{kind: api.KindConflict, msg: returned}
-	}
-	if a.json {
-		return nil
-	}
-	_, err := fmt.Fprintln(a.out, a.shown(returned))
-	return err
 }
 
 func (a *app) toolsRemove() *cobra.Command {

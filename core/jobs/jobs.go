@@ -48,6 +48,7 @@ type Work struct {
 	Command      string
 	Folder       string
 	Background   bool          // nobody waits for it
+	Stays        bool          // it can't go to the background: what it returns has to be stored with its call
 	Time         time.Duration // how long it may take while somebody waits for it
 	Output       Output
 	// Do runs it and returns when nothing of it is left. It ends soon after its context. An error means that Loci failed.
@@ -133,6 +134,7 @@ type entry struct {
 	behind chan struct{} // closed when it goes to the background
 	done   chan struct{} // closed when it has ended
 	seen   bool          // its end was shown to its agent, which need not be told any more
+	stays  bool          // it can't go to the background
 	quiet  func()        // ends the telling
 
 	until time.Time     // when limit ends it
@@ -199,7 +201,7 @@ func (r *Registry) begin(w Work) (*entry, error) {
 			ID: "job-" + strings.ToLower(rand.Text()[:6]), Agent: w.Agent, Conversation: w.Conversation, Run: w.Run, Call: w.Call,
 			Client: w.Client, Command: w.Command, Folder: w.Folder, Background: w.Background, BeganAt: r.cfg.Clock(), output: w.Output,
 		},
-		cancel: cancel, behind: make(chan struct{}), done: make(chan struct{}), quiet: func() {},
+		cancel: cancel, behind: make(chan struct{}), done: make(chan struct{}), quiet: func() {}, stays: w.Stays,
 	}
 	e.job.Client.Env = nil
 	limit := w.Time

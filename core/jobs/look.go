@@ -97,6 +97,8 @@ func (r *Registry) Behind(id string) (Job, error) {
 		return e.job, nil
 	case e.job.Ended():
 		return Job{}, core.E(core.Conflict, "the job %s has ended", id)
+	case e.stays:
+		return Job{}, core.E(core.Conflict, "a call of a tool can't go on in the background").WithHint("wait for it, or stop it")
 	}
 	if err := r.roomLocked(); err != nil {
 		return Job{}, err

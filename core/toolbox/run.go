@@ -43,6 +43,23 @@ func (t *Tools) Try(ctx context.Context, in Trial) (core.ToolResult, core.ToolIn
 	return result, bound.Info, err
 }
 
+// Prepare installs the packages that a draft asks for, and tells what is done.
+func (t *Tools) Prepare(ctx context.Context, d Draft, tell func(string)) error {
+	if t.cfg.Maker == nil {
+		return core.E(core.Unsupported, "this daemon keeps no tools of your own")
+	}
+	want := core.CustomTool{Name: "the tool", Language: d.Language}
+	if want.Language == "" {
+		want.Language = core.LanguagePython
+	}
+	set(&want.Pip, d.Pip)
+	set(&want.Npm, d.Npm)
+	if len(want.Pip)+len(want.Npm) > core.MaxToolRequirements {
+		return core.E(core.TooLarge, "a tool asks for at most %d packages", core.MaxToolRequirements)
+	}
+	return t.cfg.Maker.Prepare(ctx, &want, tell)
+}
+
 // Run runs a tool of an agent by its name, as a call of the agent would.
 func (t *Tools) Run(ctx context.Context, id core.AgentID, name string, args map[string]any) (core.ToolResult, error) {
 	agent, err := t.cfg.Store.Agents().Get(ctx, id)

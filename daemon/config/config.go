@@ -21,31 +21,33 @@ import (
 	"github.com/caarlos0/env/v11"
 )
 
-// Config holds all settings. The tag doc is their description in help and `loci config`.
+// Config holds all settings. docs describes them.
 type Config struct {
-	Model         string        `toml:"model" env:"LOCI_MODEL" doc:"model of new agents, as provider/model; empty: the first that is reachable"`
-	Listen        string        `toml:"listen" env:"LOCI_LISTEN" doc:"loopback address for TCP, like 127.0.0.1:8283; empty: the socket only"`
-	Token         string        `toml:"token" env:"LOCI_TOKEN" doc:"password that TCP requests must carry; empty: none" secret:"true"`
-	Origins       []string      `toml:"origins" env:"LOCI_ORIGINS" doc:"web pages that may use the TCP address, like http://localhost:3000; empty: none"`
-	MCPAgents     []string      `toml:"mcp_agents" env:"LOCI_MCP_AGENTS" doc:"agents whose memory other programs reach over TCP at /mcp, with the token; empty: none"`
-	MaxSteps      int           `toml:"max_steps" env:"LOCI_MAX_STEPS" envDefault:"50" doc:"model calls that one request may take"`
-	RunTimeout    time.Duration `toml:"run_timeout" env:"LOCI_RUN_TIMEOUT" envDefault:"30m" doc:"time that one request may take; 0s: no limit"`
-	CommentsTime  time.Duration `toml:"comments_timeout" env:"LOCI_COMMENTS_TIMEOUT" envDefault:"15m" doc:"time that a provider may send signs of life and nothing else"`
-	AnswerMB      int           `toml:"answer_limit_mb" env:"LOCI_ANSWER_LIMIT_MB" envDefault:"4" doc:"size at which a model's answer is stopped, in megabytes"`
-	ShutdownGrace time.Duration `toml:"shutdown_grace" env:"LOCI_SHUTDOWN_GRACE" envDefault:"3s" doc:"time that runs get to finish when the daemon stops"`
-	LogLevel      string        `toml:"log_level" env:"LOCI_LOG_LEVEL" envDefault:"info" doc:"least level that is logged: debug, info, warn or error" enum:"debug,info,warn,error"`
-	LogSizeMB     int           `toml:"log_size_mb" env:"LOCI_LOG_SIZE_MB" envDefault:"10" doc:"size at which the log file is rotated, in megabytes"`
-	LogBackups    int           `toml:"log_backups" env:"LOCI_LOG_BACKUPS" envDefault:"3" doc:"rotated log files that are kept"`
-	Color         string        `toml:"color" env:"LOCI_COLOR" envDefault:"auto" doc:"colour: auto, always or never" enum:"auto,always,never"`
-	Theme         string        `toml:"theme" env:"LOCI_THEME" envDefault:"auto" doc:"colours for a background: auto, dark or light" enum:"auto,dark,light"`
-	Editor        string        `toml:"editor" env:"LOCI_EDITOR" doc:"program for editing texts; empty: $VISUAL, then $EDITOR"`
-	Sandbox       string        `toml:"sandbox" env:"LOCI_SANDBOX" envDefault:"full" doc:"what confines programs that agents start: full, reduced for the layers that there are, or off for nothing at all" enum:"full,reduced,off"`
-	Mode          string        `toml:"permission_mode" env:"LOCI_PERMISSION_MODE" envDefault:"ask" doc:"what agents may do without asking in the chat and in one shot: ask, edits, plan or all" enum:"ask,edits,plan,all"`
-	SearXNG       string        `toml:"searxng" env:"LOCI_SEARXNG" doc:"address of a SearXNG server that agents search the web with, like http://127.0.0.1:8888; empty: none"`
-	NoStart       bool          `toml:"no_daemon_start" env:"LOCI_NO_DAEMON_START" doc:"never start the daemon by itself"`
+	Model         string        `toml:"model" env:"LOCI_MODEL"`
+	Listen        string        `toml:"listen" env:"LOCI_LISTEN"`
+	Token         string        `toml:"token" env:"LOCI_TOKEN" secret:"true"`
+	Origins       []string      `toml:"origins" env:"LOCI_ORIGINS"`
+	MCPAgents     []string      `toml:"mcp_agents" env:"LOCI_MCP_AGENTS"`
+	MaxSteps      int           `toml:"max_steps" env:"LOCI_MAX_STEPS" envDefault:"50"`
+	RunTimeout    time.Duration `toml:"run_timeout" env:"LOCI_RUN_TIMEOUT" envDefault:"30m"`
+	CommentsTime  time.Duration `toml:"comments_timeout" env:"LOCI_COMMENTS_TIMEOUT" envDefault:"15m"`
+	AnswerMB      int           `toml:"answer_limit_mb" env:"LOCI_ANSWER_LIMIT_MB" envDefault:"4"`
+	ShutdownGrace time.Duration `toml:"shutdown_grace" env:"LOCI_SHUTDOWN_GRACE" envDefault:"3s"`
+	LogLevel      string        `toml:"log_level" env:"LOCI_LOG_LEVEL" envDefault:"info" enum:"debug,info,warn,error"`
+	LogSizeMB     int           `toml:"log_size_mb" env:"LOCI_LOG_SIZE_MB" envDefault:"10"`
+	LogBackups    int           `toml:"log_backups" env:"LOCI_LOG_BACKUPS" envDefault:"3"`
+	Color         string        `toml:"color" env:"LOCI_COLOR" envDefault:"auto" enum:"auto,always,never"`
+	Theme         string        `toml:"theme" env:"LOCI_THEME" envDefault:"auto" enum:"auto,dark,light"`
+	Editor        string        `toml:"editor" env:"LOCI_EDITOR"`
+	Sandbox       string        `toml:"sandbox" env:"LOCI_SANDBOX" envDefault:"full" enum:"full,reduced,off"`
+	Mode          string        `toml:"permission_mode" env:"LOCI_PERMISSION_MODE" envDefault:"ask" enum:"ask,edits,plan,all"`
+	SearXNG       string        `toml:"searxng" env:"LOCI_SEARXNG"`
+	PipIndex      string        `toml:"pip_index" env:"LOCI_PIP_INDEX"`
+	NpmRegistry   string        `toml:"npm_registry" env:"LOCI_NPM_REGISTRY"`
+	NoStart       bool          `toml:"no_daemon_start" env:"LOCI_NO_DAEMON_START"`
 
 	// Notify is how a person who doesn't look is called.
-	Notify string `toml:"notify" env:"LOCI_NOTIFY" envDefault:"auto" doc:"how the chat calls you" enum:"auto,off,bell,desktop"`
+	Notify string `toml:"notify" env:"LOCI_NOTIFY" envDefault:"auto" enum:"auto,off,bell,desktop"`
 
 	// Providers holds settings of providers by name, those of a model as "models.NAME.setting". They come only from the file
 	// of the person, never from a folder's; the catalogue checks them.
@@ -240,7 +242,7 @@ func (l *Settings) origin(key string) Origin {
 // Explain lists every key, its value and where it came from. Secrets are redacted.
 func (l *Settings) Explain() []Entry {
 	var out []Entry
-	v := reflect.ValueOf(l.Config)
+	v, about := reflect.ValueOf(l.Config), docs()
 	for f := range keyFields() {
 		key := f.Tag.Get("toml")
 		value := fmt.Sprint(v.FieldByIndex(f.Index).Interface())
@@ -250,7 +252,10 @@ func (l *Settings) Explain() []Entry {
 		if f.Tag.Get("secret") == "true" && value != "" {
 			value = "(set)"
 		}
-		out = append(out, Entry{Key: key, Value: value, Origin: l.origin(key), Env: f.Tag.Get("env"), Doc: f.Tag.Get("doc")})
+		if u, err := url.Parse(value); err == nil && u.User != nil { // an address with a password
+			value = u.Redacted()
+		}
+		out = append(out, Entry{Key: key, Value: value, Origin: l.origin(key), Env: f.Tag.Get("env"), Doc: about[key]})
 	}
 	for _, provider := range slices.Sorted(maps.Keys(l.Providers)) {
 		for _, key := range slices.Sorted(maps.Keys(l.Providers[provider])) {

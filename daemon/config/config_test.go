@@ -167,8 +167,8 @@ func TestEveryKeyIsDescribedAndHasItsVariable(t *testing.T) {
 	t.Parallel()
 	for f := range keyFields() {
 		key := f.Tag.Get("toml")
-		if f.Tag.Get("doc") == "" || f.Tag.Get("env") != "LOCI_"+strings.ToUpper(key) {
-			t.Errorf("%s: doc %q, env %q", key, f.Tag.Get("doc"), f.Tag.Get("env"))
+		if docs()[key] == "" || f.Tag.Get("env") != "LOCI_"+strings.ToUpper(key) {
+			t.Errorf("%s: doc %q, env %q", key, docs()[key], f.Tag.Get("env"))
 		}
 	}
 }

@@ -14,6 +14,7 @@ func (s *Server) registerTools(a huma.API) {
 	handle(a, "POST", "/v1/tools", s.putTool)
 	handle(a, "PUT", "/v1/tools", s.putTool)
 	handle(a, "POST", "/v1/tools/run", s.runSource)
+	handle(a, "POST", api.PathToolPackages, s.installPackages)
 	handle(a, "POST", "/v1/tools/search", s.searchTools)
 	handle(a, "POST", "/v1/tools/add-base-tools", s.addBaseTools)
 	handle(a, "PATCH", "/v1/tools/{tool_id}", s.updateTool)

@@ -4,7 +4,8 @@
 // agent's variables entitle it to and nothing else of the machine's; what it did to its agent's blocks is written by the transaction
 // that saves its return. No tool hides a built-in one.
 //
-// Layer 1, below tools: it imports core, tools/memory, tools/custom/pysource and the packages that run a language.
+// Layer 1, below tools: it imports core, core/jobs, tools/memory, tools/custom/pysource, tools/custom/packages and the packages that run
+// a language.
 package custom
 
 import (
@@ -14,6 +15,8 @@ import (
 	"strings"
 
 	"loci/core"
+	"loci/core/jobs"
+	"loci/tools/custom/packages"
 	"loci/tools/custom/run"
 )
 
@@ -27,6 +30,8 @@ type Config struct {
 
 	Python     *run.Runner // likewise
 	JavaScript *run.Runner
+	Packages   *packages.Store // nil: none are installed
+	Jobs       *jobs.Registry  // of calls that run, which ask a person there; nil: nobody is asked
 }
 
 // Box is all tools there are, and the maker of those that people write. Safe for concurrent use.
@@ -167,4 +172,13 @@ func (b *Box) Bind(t *core.CustomTool) core.BoundTool {
 		},
 		Tool: &tool{cfg: &b.cfg, of: &own},
 	}
+}
+
+// Prepare implements core.ToolMaker.
+func (b *Box) Prepare(ctx context.Context, t *core.CustomTool, tell func(string)) error {
+	if b.cfg.Packages == nil {
+		return nil
+	}
+	_, err := b.cfg.Packages.Environment(ctx, t, tell)
+	return err
 }

@@ -28,13 +28,14 @@ const mostCode = 256 << 10
 // codeTool is the built-in tool run_code.
 func codeTool(cfg *Config) core.BoundTool {
 	t := tools.Typed("run_code", codeDoc, func(ctx context.Context, args codeArgs, env core.ToolEnv) (core.ToolResult, error) {
-		return runCode(ctx, cfg, args, env)
+		t := &tool{cfg: cfg, of: &core.CustomTool{Name: "run_code"}}
+		return t.attended(ctx, env, func(ctx context.Context, c calling) (core.ToolResult, error) { return t.runCode(ctx, args, env, c) })
 	})
 	t.Info.Kind, t.Info.Tags, t.Info.Effect = core.ToolBuiltin, []string{string(core.ToolBuiltin)}, core.EffectOutside
 	return t
 }
 
-func runCode(ctx context.Context, cfg *Config, args codeArgs, env core.ToolEnv) (core.ToolResult, error) {
+func (t *tool) runCode(ctx context.Context, args codeArgs, env core.ToolEnv, by calling) (core.ToolResult, error) {
 	switch {
 	case strings.TrimSpace(args.Code) == "":
 		return core.ToolResult{}, core.E(core.Invalid, "code is empty; write the program that is to run")
@@ -42,25 +43,26 @@ func runCode(ctx context.Context, cfg *Config, args codeArgs, env core.ToolEnv) 
 		return core.ToolResult{}, core.E(core.TooLarge, "the program has %d bytes; at most %d are run", len(args.Code), mostCode)
 	}
 	c := run.Call{
-		Tool: "run_code", Source: args.Code, Arguments: map[string]any{}, Env: env.Variables, Hosts: env.Workspace.Hosts,
+		Tool: "run_code", Source: args.Code, Arguments: map[string]any{}, Env: env.Variables, Hosts: by.hosts, Ask: by.ask,
+		Waits: by.waits,
 	}
-	runner := cfg.Python
+	runner := t.cfg.Python
 	switch args.Language {
 	case "js", "ts":
-		runner = cfg.JavaScript
+		runner = t.cfg.JavaScript
 		c.Function = "run_code"
 		c.Source = "export async function run_code() {" + args.Code + "\n}" // on the first line, so that lines count right
 	}
 	var out run.Outcome
 	err := error(core.E(core.Unsupported, "there is no sandbox here"))
 	switch {
-	case args.Language == "shell" && cfg.Sandbox != nil:
-		out, err = run.Program(ctx, cfg.Sandbox, []string{"sh", "-c", args.Code}, nil, c)
+	case args.Language == "shell" && t.cfg.Sandbox != nil:
+		out, err = run.Program(ctx, t.cfg.Sandbox, []string{"sh", "-c", args.Code}, nil, c)
 	case args.Language != "shell" && runner != nil:
 		out, err = runner.Run(ctx, c)
 	}
 	if err != nil {
-		return (&tool{of: &core.CustomTool{Name: "run_code"}}).refused(err)
+		return t.refused(err)
 	}
 	return codeResult(out, args.Language, env), nil
 }

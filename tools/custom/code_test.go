@@ -21,7 +21,7 @@ func TestShortProgramsRunInFourLanguages(t *testing.T) {
 	t.Cleanup(cage.Close)
 	pythons := run.New(run.Config{Sandbox: cage, Start: python.Interpreter(os.Getenv("PATH"))})
 	t.Cleanup(pythons.Close)
-	engines := run.New(run.Config{Sandbox: cage, Start: javascript.Engine()})
+	engines := run.New(run.Config{Sandbox: cage, Start: javascript.Engine(os.Getenv("PATH"))})
 	t.Cleanup(engines.Close)
 	box := custom.New(custom.Config{BuiltIn: tools.New(), Sandbox: cage, Python: pythons, JavaScript: engines})
 	tool, ok, err := box.Find(t.Context(), "run_code")

@@ -11,7 +11,7 @@ import (
 
 // callProgram runs a tool that is a file. Its arguments are one line of JSON on its standard input, and those that are texts, numbers
 // or truths are in its environment as well. What it prints is its result.
-func (t *tool) callProgram(ctx context.Context, args map[string]any, env core.ToolEnv) (core.ToolResult, error) {
+func (t *tool) callProgram(ctx context.Context, args map[string]any, env core.ToolEnv, by calling) (core.ToolResult, error) {
 	if t.cfg.Sandbox == nil {
 		return t.refused(core.E(core.Unsupported, "there is no sandbox here"))
 	}
@@ -21,7 +21,7 @@ func (t *tool) callProgram(ctx context.Context, args map[string]any, env core.To
 		return core.ToolResult{}, err
 	}
 	c := run.Call{
-		Tool: t.of.Name, Env: append(inEnvironment(args), t.variables(env)...), Hosts: env.Workspace.Hosts,
+		Tool: t.of.Name, Env: append(inEnvironment(args), t.variables(env)...), Hosts: by.hosts, Ask: by.ask, Waits: by.waits,
 		Mounts: []core.JobMount{{Source: t.of.File}},
 	}
 	out, err := run.Program(ctx, t.cfg.Sandbox, []string{t.of.File}, append(text, '\n'), c)

@@ -36,11 +36,19 @@ func (t *tool) Call(ctx context.Context, call core.ToolCall, env core.ToolEnv) (
 	if err != nil {
 		return t.failed("TypeError", err.Error()), nil
 	}
-	if t.of.Language == core.LanguageProgram {
-		return t.callProgram(ctx, args, env)
-	}
+	return t.attended(ctx, env, func(ctx context.Context, c calling) (core.ToolResult, error) {
+		if t.of.Language == core.LanguageProgram {
+			return t.callProgram(ctx, args, env, c)
+		}
+		return t.callFunction(ctx, args, env, c)
+	})
+}
+
+// callFunction runs a tool that is a function of its source.
+func (t *tool) callFunction(ctx context.Context, args map[string]any, env core.ToolEnv, by calling) (core.ToolResult, error) {
 	c := run.Call{
-		Tool: t.of.Name, Source: t.of.Source, Function: t.of.Name, Arguments: args, Env: t.variables(env), Hosts: env.Workspace.Hosts,
+		Tool: t.of.Name, Source: t.of.Source, Function: t.of.Name, Arguments: args, Env: t.variables(env), Hosts: by.hosts, Ask: by.ask,
+		Waits: by.waits,
 	}
 	runner, takesState := t.cfg.JavaScript, strings.Contains(t.of.Source, stateArgument)
 	if t.of.Language == core.LanguagePython {
@@ -57,6 +65,12 @@ func (t *tool) Call(ctx context.Context, call core.ToolCall, env core.ToolEnv) (
 	}
 	if runner == nil {
 		return t.refused(core.E(core.Unsupported, "there is no sandbox here"))
+	}
+	var err error
+	if t.cfg.Packages != nil {
+		if c.Packages, err = t.cfg.Packages.Environment(ctx, t.of, by.tell); err != nil {
+			return t.refused(err)
+		}
 	}
 	if takesState {
 		if c.State, err = t.state(ctx, env.Agent); err != nil {
@@ -117,10 +131,6 @@ func (t *tool) result(out run.Outcome, state *run.State, env core.ToolEnv) core.
 	if out.Class != "" {
 		failed := t.failed(out.Class, out.Text)
 		r.Text, r.IsError = failed.Text, true
-		if out.Class == "ModuleNotFoundError" && len(t.of.Pip) > 0 {
-			r.Text += "\n(The packages that the tool asks for are not installed for it yet; a person installs them for the machine's " +
-				"python3.)"
-		}
 	}
 	if out.Note != "" {
 		r.Text += "\n(" + out.Note + ")"

@@ -18,6 +18,9 @@ import (
 //go:embed prelude.js
 var prelude string
 
+//go:embed call.js
+var callProgram string
+
 // Bounds of a worker. The sandbox has its own, which hold whatever the engine does.
 const (
 	mostMemory = 256 << 20
@@ -52,7 +55,7 @@ func work(stream *os.File) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	_ = transform("export const warm: number = 1", "warm.ts") // the first one takes longest
+	_ = transform("export const warm: number = 1", "warm.ts", api.FormatCommonJS) // the first one takes longest
 	var head [4]byte
 	if _, err := io.ReadFull(stream, head[:]); err != nil {
 		return 0 // nobody calls any more
@@ -88,7 +91,7 @@ func newEngine() (*quickjs.VM, error) {
 	if err := vm.RegisterFunc("say", say, false); err != nil {
 		return nil, err
 	}
-	_, err = vm.Eval(prelude, quickjs.EvalGlobal)
+	_, err = vm.Eval(callProgram+prelude, quickjs.EvalGlobal)
 	return vm, err
 }
 
@@ -112,13 +115,13 @@ func call(vm *quickjs.VM, text []byte) (a answer) {
 	if err := json.Unmarshal(text, &r); err != nil {
 		return failing(err)
 	}
-	code := transform(r.Source, r.Tool+".ts")
+	code := transform(r.Source, r.Tool+".ts", api.FormatCommonJS)
 	if code.err != nil {
 		return answer{Failed: &failure{"SyntaxError", code.err.Error()}}
 	}
 	script := "__loci.start(() => { const module = { exports: {} }; ((module, exports, require) => { " + code.text +
 		"\n})(module, module.exports, (name) => { " +
-		"throw new Error(\"Cannot find module '\" + name + \"': tools run without packages\"); }); " +
+		"throw new Error(\"Cannot find module '\" + name + \"': a tool that needs packages asks for them in npm_requirements\"); }); " +
 		"return module.exports; }, JSON.parse(" + quoted(text) + "));"
 	if _, err := vm.Eval(script, quickjs.EvalGlobal); err != nil {
 		return failing(err)
@@ -192,10 +195,10 @@ type transformed struct {
 	err  error
 }
 
-// transform takes the types out of a source, and makes a function's body of a module.
-func transform(source, name string) transformed {
+// transform takes the types out of a source, and makes a module of it as whoever runs it knows them.
+func transform(source, name string, format api.Format) transformed {
 	r := api.Transform(source, api.TransformOptions{
-		Loader: api.LoaderTS, Format: api.FormatCommonJS, Target: api.ES2023, Sourcefile: name, LogLevel: api.LogLevelSilent,
+		Loader: api.LoaderTS, Format: format, Target: api.ES2023, Sourcefile: name, LogLevel: api.LogLevelSilent,
 	})
 	if len(r.Errors) > 0 {
 		first := r.Errors[0]

@@ -19,12 +19,25 @@ var program string
 // Interpreter returns what starts one, looked for each time in a person's PATH and where the system's programs are, so that
 // one that is installed meanwhile is found.
 func Interpreter(path string) run.Start {
-	return func() ([]string, []core.JobMount, error) {
-		found, err := find(path + ":" + run.SystemPath)
+	find := Find(path)
+	return func(packages string) ([]string, []core.JobMount, error) {
+		found, err := find()
 		if err != nil {
 			return nil, nil, err
 		}
-		return []string{found.program, "-I", "-B", "-X", "utf8", "-c", program}, found.mounts(), nil
+		argv := []string{found.Program, "-I", "-B", "-X", "utf8", "-c", program}
+		if packages != "" {
+			argv, found.Mounts = append(argv, packages), append(found.Mounts, core.JobMount{Source: packages})
+		}
+		return argv, found.Mounts, nil
+	}
+}
+
+// Find returns what finds the interpreter.
+func Find(path string) func() (run.Interpreter, error) {
+	return func() (run.Interpreter, error) {
+		found, err := find(path + ":" + run.SystemPath)
+		return run.Interpreter{Program: found.program, Mounts: found.mounts()}, err
 	}
 }
 

@@ -29,7 +29,7 @@ func TestNothingButTheInterpreterAndItsLibrariesIsMounted(t *testing.T) {
 	if err := os.Symlink("python3.11", filepath.Join(home, "bin", "python3")); err != nil {
 		t.Fatal(err)
 	}
-	argv, mounts, err := Interpreter(filepath.Join(home, "bin"))()
+	argv, mounts, err := Interpreter(filepath.Join(home, "bin"))("")
 	if err != nil || argv[0] != program {
 		t.Fatalf("%v: %v", err, argv[:1])
 	}

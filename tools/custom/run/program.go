@@ -14,8 +14,10 @@ func Program(ctx context.Context, box core.Sandbox, argv []string, stdin []byte,
 	limit := cmp.Or(c.Time, CallTime)
 	job := core.Job{
 		Profile: core.JobTool, Argv: argv, Stdin: stdin, Env: append(environment(), c.Env...), Mounts: c.Mounts,
-		Network: &core.JobNetwork{Allows: func(host string, named bool) bool { return c.Hosts != nil && c.Hosts.Allows(host, named) }},
-		Limits:  core.JobLimits{Wall: limit, Output: mostOutput},
+		Network: &core.JobNetwork{
+			Allows: func(host string, named bool) bool { return c.Hosts != nil && c.Hosts.Allows(host, named) }, Ask: c.Ask,
+		},
+		Limits: core.JobLimits{Wall: limit + c.Waits, Output: mostOutput},
 	}
 	r, err := box.Run(ctx, job)
 	if err != nil {

@@ -25,14 +25,23 @@ import (
 // Bounds of a call.
 const (
 	CallTime    = 180 * time.Second
+	AskTime     = 5 * time.Minute // that a call may wait for a person beside that
 	idleTime    = time.Minute
 	mostRequest = 4 << 20
 	mostAnswer  = 16 << 20 // of JSON, in which each of a million characters may be twelve bytes
 	mostOutput  = 64 << 10 // of each output
 )
 
-// Start says which program waits for a call: its arguments, and what has to be mounted for it.
-type Start func() (argv []string, mounts []core.JobMount, err error)
+// Start says which program waits for a call: its arguments, and what has to be mounted for it. packages is the folder with those that
+// the tool asks for; empty: it asks for none.
+type Start func(packages string) (argv []string, mounts []core.JobMount, err error)
+
+// Interpreter is a program of this machine that runs sources.
+type Interpreter struct {
+	Program   string // absolute, through no link
+	Mounts    []core.JobMount
+	Installer string // of packages: the file that the program runs; empty: there is none, or the program has its own
+}
 
 // SystemPath is where programs of the system are, which every sandbox has.
 const SystemPath = "/usr/local/bin:/usr/bin:/bin"
@@ -83,7 +92,11 @@ type Call struct {
 	Env        []string
 	Hosts      core.HostRules  // nil: it reaches none
 	Time       time.Duration   // 0: CallTime
+	Waits      time.Duration   // beside that, where somebody else counts the time without what a person is asked in it
 	Mounts     []core.JobMount // of a Program
+	Packages   string          // the folder with those that it asks for; empty: it asks for none
+	// Ask asks a person for a host, as core.JobNetwork says; nil: nobody is asked.
+	Ask func(ctx context.Context, ask core.HostAsk) *core.JobRefusal
 }
 
 // State is what a tool is told of its agent.
@@ -154,16 +167,16 @@ func (r *Runner) Run(ctx context.Context, c Call) (Outcome, error) {
 	if limit == 0 {
 		limit = CallTime
 	}
-	w, err := r.take()
+	w, err := r.take(c.Packages)
 	if err != nil {
 		return Outcome{}, err
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, core.E(core.Timeout, "the call took longer than %s", limit))
+	ctx, cancel := context.WithTimeoutCause(ctx, limit+c.Waits, core.E(core.Timeout, "the call took longer than %s", limit))
 	defer cancel()
 	defer context.AfterFunc(ctx, func() { w.stop(context.Cause(ctx)) })()
-	w.call(text, c.Hosts)
+	w.call(text, c)
 	<-w.ended
-	if ctx.Err() == nil {
+	if ctx.Err() == nil && c.Packages == "" {
 		r.ready()
 	}
 	return w.outcome(limit)
@@ -189,16 +202,18 @@ func encode(c Call) ([]byte, error) {
 	return append(binary.BigEndian.AppendUint32(nil, uint32(len(text))), text...), nil
 }
 
-// take returns the program that waits, or a new one.
-func (r *Runner) take() (*worker, error) {
-	r.mu.Lock()
-	w := r.waiting
-	r.waiting = nil
-	r.mu.Unlock()
-	if w != nil && w.begin() {
-		return w, nil
+// take returns the program that waits, or a new one. None waits with packages.
+func (r *Runner) take(packages string) (*worker, error) {
+	if packages == "" {
+		r.mu.Lock()
+		w := r.waiting
+		r.waiting = nil
+		r.mu.Unlock()
+		if w != nil && w.begin() {
+			return w, nil
+		}
 	}
-	w, err := r.start()
+	w, err := r.start(packages)
 	if err == nil {
 		w.begin()
 	}
@@ -207,7 +222,7 @@ func (r *Runner) take() (*worker, error) {
 
 // ready lets a program wait for the next call, if none does.
 func (r *Runner) ready() {
-	argv, mounts, err := r.cfg.Start()
+	argv, mounts, err := r.cfg.Start("")
 	if err != nil {
 		return // the next call says what is wrong
 	}
@@ -221,8 +236,8 @@ func (r *Runner) ready() {
 	}
 }
 
-func (r *Runner) start() (*worker, error) {
-	argv, mounts, err := r.cfg.Start()
+func (r *Runner) start(packages string) (*worker, error) {
+	argv, mounts, err := r.cfg.Start(packages)
 	if err != nil {
 		return nil, err
 	}
@@ -242,8 +257,8 @@ func (r *Runner) launch(argv []string, mounts []core.JobMount) (*worker, error) 
 	job := core.Job{
 		Profile: core.JobTool, Argv: argv, Mounts: mounts,
 		Env:     environment(),
-		Channel: w.serve, Network: &core.JobNetwork{Allows: w.allows},
-		Limits: core.JobLimits{Wall: idleTime + CallTime, Output: mostOutput},
+		Channel: w.serve, Network: &core.JobNetwork{Allows: w.allows, Ask: w.ask},
+		Limits: core.JobLimits{Wall: idleTime + CallTime + AskTime, Output: mostOutput},
 	}
 	r.owned.Go(func() {
 		defer stop(nil)
@@ -264,6 +279,7 @@ type worker struct {
 	mu     sync.Mutex // guards what follows
 	taken  bool       // it has its call, or goes without one
 	hosts  core.HostRules
+	asks   func(ctx context.Context, ask core.HostAsk) *core.JobRefusal
 	said   []byte
 	broken error // why what it said is no answer
 }
@@ -284,9 +300,9 @@ func (w *worker) begin() bool {
 	return true
 }
 
-func (w *worker) call(text []byte, hosts core.HostRules) {
+func (w *worker) call(text []byte, c Call) {
 	w.mu.Lock()
-	w.hosts = hosts
+	w.hosts, w.asks = c.Hosts, c.Ask
 	w.mu.Unlock()
 	w.calls <- text
 }
@@ -297,6 +313,26 @@ func (w *worker) allows(host string, named bool) bool {
 	hosts := w.hosts
 	w.mu.Unlock()
 	return hosts != nil && hosts.Allows(host, named)
+}
+
+// ask asks a person for a host, if the call has somebody to ask.
+func (w *worker) ask(ctx context.Context, a core.HostAsk) *core.JobRefusal {
+	w.mu.Lock()
+	asks := w.asks
+	w.mu.Unlock()
+	if asks != nil {
+		return asks(ctx, a)
+	}
+	return Unasked(a)
+}
+
+// Unasked is why a host is not reached where nobody is asked.
+func Unasked(a core.HostAsk) *core.JobRefusal {
+	r := &core.JobRefusal{Host: a.Host, Why: "no rule allows it", Rule: a.Host}
+	if a.Behind != "" {
+		r.Host, r.Why = a.Behind, "its name leads to "+a.Why
+	}
+	return r
 }
 
 // serve waits for the call, hands it over and reads what became of it.

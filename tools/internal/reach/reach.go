@@ -1,6 +1,6 @@
 // Package reach tells what a program did not reach of the network, and how a person opens that.
 //
-// Layer 1, below tools: it imports core.
+// Layer 1, below tools: it imports core and core/jobs.
 package reach
 
 import (
