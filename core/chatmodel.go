@@ -133,6 +133,7 @@ type ToolCall struct {
 	ID        string `json:"id"`
 	Name      string `json:"name"`
 	Arguments string `json:"arguments"`
+	Via       string `json:"via,omitempty"` // the tool by which the model called it, as it is told again; empty: it was called itself
 }
 
 // Native keeps a provider's own form of an assistant turn (signed reasoning, encrypted items, call ids) so that it can

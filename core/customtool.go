@@ -89,7 +89,7 @@ func (t *CustomTool) Validate() error {
 	switch {
 	case !LegalToolName(t.Name) || utf8.RuneCountInString(t.Name) > MaxCustomToolName:
 		return E(Invalid, "tool name %q: 1 to %d letters, digits, _ and - are possible", clipped(t.Name), MaxCustomToolName)
-	case t.Name == NoToolName:
+	case t.Name == NoToolName || t.Name == MoreToolsName:
 		return E(Invalid, "no tool can be named %s", t.Name)
 	case t.Language != LanguagePython && t.Language != LanguageTypeScript && (t.Language != LanguageProgram || t.File == ""):
 		return E(Invalid, "source_type %q is not known; it can be %s or %s", clipped(string(t.Language)),

@@ -16,6 +16,9 @@ type ToolSpec struct {
 // NoToolName is the name stored for a call whose own name no service would accept back. No tool has it.
 const NoToolName = "invalid_tool_name"
 
+// MoreToolsName is the tool that stands in place of many others. No other tool has its name.
+const MoreToolsName = "more_tools"
+
 // mostToolName limits the length of a tool's name, as services do.
 const mostToolName = 64
 
@@ -43,6 +46,11 @@ const (
 	ToolFiles   ToolKind = "letta_files_core"  // the tools that read attached folders
 	ToolBuiltin ToolKind = "letta_builtin"     // the tools that work in a folder
 )
+
+// Ours reports whether tools of a kind are built in: nobody wrote them, and no server brings them.
+func (k ToolKind) Ours() bool {
+	return k == ToolCore || k == ToolMemory || k == ToolFiles || k == ToolBuiltin
+}
 
 // Effect says what calling a tool touches.
 type Effect string

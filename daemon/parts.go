@@ -145,6 +145,7 @@ func (d *Daemon) join(ctx context.Context) (parts, error) {
 		Trust:       p.trust,
 		Hooks:       d.hooks(&p),
 		Variables:   p.variables,
+		Related:     embed.Related,
 
 		DefaultModel: core.Handle(
 			settings.Model,

@@ -34,6 +34,7 @@ type answer struct {
 	renamed bool                   // the provider's own form holds a call that can't be replayed, by its name or id, or that doesn't count
 	asks    func(tool string) bool // whether calls of a tool wait for somebody, whatever they say; nil: none does
 	inAsks  int                    // calls of the request for approval
+	behind  []string               // the tools that are called through core.MoreToolsName; nil: none is
 }
 
 // callBuffer is a call while it comes.
@@ -44,6 +45,8 @@ type callBuffer struct {
 	arguments strings.Builder
 	scan      *argScanner // where an argument is shown while it comes
 	held      bool        // the content is made when the call is whole
+	wraps     bool        // it may stand for the call of another tool, which shows when it is whole
+	via       string      // … and that it does
 	asks      bool        // it is shown as part of a request for approval
 	content   int         // where it stands in the content, unless held
 	part      int
@@ -140,7 +143,7 @@ func (a *answer) call(d core.CallDelta) []piece {
 	if c.scan != nil {
 		return a.scanned(c, d.Arguments)
 	}
-	if c.held {
+	if c.held || c.wraps {
 		return nil
 	}
 	body := core.ToolCallDelta{Index: c.ordinal, Arguments: d.Arguments, Asks: c.asks}
@@ -176,6 +179,7 @@ func (a *answer) find(d core.CallDelta) *callBuffer {
 	}
 	a.calls = append(a.calls, c)
 	c.asks = a.asks != nil && a.asks(c.name)
+	c.wraps = len(a.behind) > 0 && c.name == core.MoreToolsName
 	speaks := a.speak.Tool != "" && c.name == a.speak.Tool && !c.asks
 	if speaks || a.policy.ThinkingArg {
 		c.scan = &argScanner{}
@@ -243,7 +247,13 @@ func (a *answer) close() []piece {
 		if a.policy.ThinkingArg {
 			arguments, _, _ = request.SplitArguments(arguments)
 		}
-		if c.arguments.Len() == 0 && !c.held && c.spoken < 0 { // what is stored is what was streamed
+		if c.wraps {
+			arguments = a.unwrap(c, arguments)
+		}
+		switch {
+		case c.wraps && !c.held:
+			out = append(out, piece{c.part, core.ToolCallDelta{Index: c.ordinal, ID: c.id, Name: c.name, Arguments: arguments}})
+		case c.arguments.Len() == 0 && !c.held && c.spoken < 0: // what is stored is what was streamed
 			out = append(out, piece{c.part, core.ToolCallDelta{Index: c.ordinal, Arguments: arguments, Asks: c.asks}})
 		}
 		if c.held {
@@ -254,7 +264,7 @@ func (a *answer) close() []piece {
 				Index: c.ordinal, ID: c.id, Name: c.name, Arguments: arguments, Asks: c.asks,
 			}})
 		}
-		a.content[c.content].Call.Arguments = arguments
+		*a.content[c.content].Call = core.ToolCall{ID: c.id, Name: c.name, Arguments: arguments, Via: c.via}
 	}
 	return out
 }

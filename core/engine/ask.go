@@ -13,7 +13,7 @@ import (
 func (t *turn) ask(ctx context.Context, state *rules.State) (*answer, error) {
 	s := t.parts(state)
 	a := newAnswer(t.policy, t.run.Config.Speak)
-	a.message, a.asks = core.NewMessageID(), askedByName(t)
+	a.message, a.asks, a.behind = core.NewMessageID(), askedByName(t), t.win.behind()
 	a.one = !s.Parallel // whatever the provider makes of that
 	t.step.StartedAt, t.step.Model, t.step.Endpoint = t.e.cfg.Clock(), t.choice.Handle, t.choice.Info.Endpoint
 	t.step.Window, t.step.Choice, t.step.Offer, t.step.Parallel = s.Window, s.Choice, s.Offer, s.Parallel

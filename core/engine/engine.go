@@ -19,6 +19,7 @@ import (
 	"loci/core"
 	"loci/core/arguments"
 	"loci/core/prompt"
+	"loci/core/search"
 )
 
 // Config joins the engine's parts. Store, Log, Models and Tools are required.
@@ -38,6 +39,9 @@ type Config struct {
 	Trust       Trust       // what a person trusts of what folders bring; nil: nothing
 	Hooks       Hooks       // the person's own programs; nil: none
 	Variables   Variables   // what tools find in their environment; nil: nothing
+
+	// Related is what a search among many tools knows of words that mean nearly the same; nil: nothing.
+	Related func(word string) []search.Relative
 
 	DefaultModel core.Handle   // the configured default; empty: none
 	MaxSteps     int           // 0: core.DefaultMaxSteps
@@ -152,6 +156,8 @@ func New(cfg Config) *Engine {
 	if cfg.RecallWait == 0 {
 		cfg.RecallWait = recallWait
 	}
+	prompts := prompt.New(cfg.Store, cfg.Tools, trusted(cfg.Trust), cfg.Clock)
+	prompts.Related = cfg.Related
 	e := &Engine{
 		cfg:     cfg,
 		hub:     newHub(),
@@ -162,7 +168,7 @@ func New(cfg Config) *Engine {
 		pace:    newPaces(),
 		begun:   &begun{},
 		envs:    newSessions(),
-		prompts: prompt.New(cfg.Store, cfg.Tools, trusted(cfg.Trust), cfg.Clock),
+		prompts: prompts,
 		schemas: arguments.NewSchemas(cfg.Logger),
 		lanes:   map[core.ConversationID]*lane{},
 		active:  map[core.RunID]*job{},

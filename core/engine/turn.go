@@ -403,10 +403,11 @@ func (t *turn) rules() *rules.State {
 	if t.step != nil && t.step.Run == t.run.ID { // else it is the one that asked for the approval which this run answers
 		steps -= t.step.Number
 	}
-	in := rules.Input{Rules: t.agent.ToolRules, History: t.history, StepsLeft: steps, Policy: t.policy}
+	in := rules.Input{Rules: t.agent.ToolRules, History: ruled(t.history), StepsLeft: steps, Policy: t.policy}
 	for _, spec := range t.win.tools() {
 		in.Attached = append(in.Attached, spec.Name)
 	}
+	in.Attached = append(in.Attached, t.win.behind()...)
 	_, in.Terminal = prompt.ToolNames(t.win.pinned.Bound)
 	return rules.New(in)
 }
@@ -417,7 +418,6 @@ func (t *turn) parts(state *rules.State) request.Parts {
 		Info:         t.choice.Info,
 		System:       t.win.pinned.System,
 		Tools:        t.win.tools(),
-		Choice:       state.Choice(),
 		Parallel:     state.Parallel() && t.win.wantsParallel(),
 		Settings:     t.win.settings(),
 		Window:       core.WindowOf(&t.agent, t.choice.Info),
@@ -427,9 +427,7 @@ func (t *turn) parts(state *rules.State) request.Parts {
 		Policy:       t.policy,
 	}
 	_, s.Model, _ = t.choice.Handle.Split()
-	if state.Shrunk() {
-		s.Offer = state.Offer()
-	}
+	s.Offer, s.Choice = t.win.offering(state)
 	if t.run.Config.System != "" {
 		s.System = t.run.Config.System
 	}

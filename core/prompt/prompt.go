@@ -22,6 +22,8 @@ import (
 	"loci/core/memory"
 	"loci/core/request"
 	"loci/core/rules"
+	"loci/core/search"
+	"loci/core/toolsearch"
 )
 
 // maxPromptTags is how many of an archive's tags a prompt lists, most used first.
@@ -39,7 +41,9 @@ type Compiler struct {
 	tools core.Toolbox
 	trust Trust // nil: nothing is trusted
 	clock func() time.Time
-	sizes sizes // context windows of models that have answered
+	// Related is what a search among many tools knows of words that mean nearly the same; nil: nothing.
+	Related func(word string) []search.Relative
+	sizes   sizes // context windows of models that have answered
 }
 
 // New returns a compiler.
@@ -89,13 +93,14 @@ func (k *Compiler) Outline(ctx context.Context, s core.Store, a core.Agent, open
 	if err != nil {
 		return Prompt{}, err
 	}
-	p := Prompt{Blocks: blocks, Bound: bound, Folders: folders, Shown: map[core.BlockID]int{}}
 	for i := range bound {
 		bound[i].Info.Spec = bound[i].Info.SpecFor(&a)
 	}
+	offered, bound := toolsearch.Gather(bound, k.Related)
+	p := Prompt{Blocks: blocks, Bound: bound, Folders: folders, Shown: map[core.BlockID]int{}}
 	names, terminal := ToolNames(bound)
 	state := rules.New(rules.Input{Rules: a.ToolRules, Attached: names, Terminal: terminal, Policy: policy})
-	for _, t := range bound {
+	for _, t := range offered {
 		p.Tools = append(p.Tools, request.Spec(t.Info, policy, state.Heartbeat(t.Info.Spec.Name)))
 	}
 	for _, b := range blocks {

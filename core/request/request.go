@@ -233,6 +233,9 @@ func (p *Parts) call(c core.ToolCall, thinking string) core.ToolCall {
 	if !core.LegalToolName(c.Name) { // from an imported conversation
 		c.Name = core.NoToolName
 	}
+	if c.Via != "" {
+		c = wrapped(c)
+	}
 	if p.Policy.ThinkingArg {
 		c.Arguments = withThinking(c.Arguments, thinking)
 	}
@@ -247,6 +250,9 @@ func returnsOf(m *core.Message, open []core.ToolCall, cut int, see *sight) (core
 		r := core.ToolReturn{CallID: call.ID, Name: call.Name, Text: Interrupted, IsError: true}
 		if i >= 0 {
 			r = m.Returns[i]
+		}
+		if call.Via != "" {
+			r.Name = call.Name
 		}
 		r.Text = Cut(r.Text, cut)
 		sent := chatReturn(r, m.CreatedAt)
