@@ -132,7 +132,8 @@ func TestOfManyToolsAModelIsOfferedOneAndEverybodyElseSeesTheOthers(t *testing.T
 		t.Fatalf("%s %+v", run.Status, run.Error)
 	}
 	sent := h.model.sent()
-	if want := []string{"memory_insert", "memory_replace", "conversation_search", core.MoreToolsName}; !slices.Equal(offeredNames(sent[0]), want) {
+	want := []string{"memory_insert", "memory_replace", "conversation_search", core.MoreToolsName}
+	if !slices.Equal(offeredNames(sent[0]), want) {
 		t.Errorf("offered: %q", offeredNames(sent[0]))
 	}
 	raw, _ := json.Marshal(sent[0])
@@ -144,7 +145,8 @@ func TestOfManyToolsAModelIsOfferedOneAndEverybodyElseSeesTheOthers(t *testing.T
 		t.Errorf("found: %s", found)
 	}
 	calls, returns := callsOf(events)
-	if !slices.Contains(calls, `weather_forecast {"place":"Bergen"}`) || !slices.Equal(returns, []string{core.MoreToolsName, "weather_forecast"}) {
+	if !slices.Contains(calls, `weather_forecast {"place":"Bergen"}`) ||
+		!slices.Equal(returns, []string{core.MoreToolsName, "weather_forecast"}) {
 		t.Errorf("watchers saw %q and %q", calls, returns)
 	}
 	if ran := m.probe.ran(); !slices.Equal(ran, []string{`{"place":"Bergen"}`}) {

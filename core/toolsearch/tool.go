@@ -27,8 +27,9 @@ const (
 func spec() core.ToolSpec {
 	return core.ToolSpec{
 		Name: core.MoreToolsName,
-		Description: "Find and call your other tools, of which there are many. First search with a few words that say what has to be done: " +
-			"you get the names of five tools with their descriptions and parameters. Then call one of them by its name, with its arguments.",
+		Description: "Find and call your other tools, of which there are many. First search with a few words that say what has to be " +
+			"done: you get the names of five tools with their descriptions and parameters. Then call one of them by its name, with its " +
+			"arguments.",
 		Parameters: json.RawMessage(`{"type":"object","properties":{` +
 			`"search":{"type":"string","description":"Words for what has to be done, to find tools."},` +
 			`"call":{"type":"string","description":"The name of the tool to call, as it was found."},` +
@@ -81,7 +82,8 @@ func (f *finder) Call(_ context.Context, call core.ToolCall, _ core.ToolEnv) (co
 	query := strings.TrimSpace(args.Search)
 	if args.Call != "" {
 		return core.ToolError(fmt.Sprintf("Error executing function %s: NameError: it finds no tool %.100q to call, or its arguments are "+
-			"no object. Search for it first; what you are offered beside this tool is called by itself", core.MoreToolsName, args.Call)), nil
+			"no object. Search for it first; what you are offered beside this tool is called by itself",
+			core.MoreToolsName, args.Call)), nil
 	}
 	if query == "" {
 		return core.ToolError("Error executing function " + core.MoreToolsName + ": ValueError: give search or call"), nil

@@ -147,7 +147,8 @@ func TestAToolOfEachLanguageUsesItsPackages(t *testing.T) {
 		t.Errorf("Python: %s %s", r.Text, r.Stderr)
 	}
 	in = toolbox.Trial{Args: map[string]any{"n": 3}}
-	in.Source, in.Language = "import { small } from '@scope/tiny'\nexport function f(n: number) { return small(n) }", core.LanguageTypeScript
+	in.Source = "import { small } from '@scope/tiny'\nexport function f(n: number) { return small(n) }"
+	in.Language = core.LanguageTypeScript
 	in.Schema = &core.ToolSpec{Name: "f", Parameters: []byte(`{"type":"object","properties":{"n":{"type":"integer"}}}`)}
 	in.Npm = &[]core.Requirement{{Name: "@scope/tiny", Version: "1.2.0"}}
 	if r := c.try(in); r.Text != "3 is small" {

@@ -75,7 +75,8 @@ func TestToolsThatAskForPackagesRunUnderNode(t *testing.T) {
 			t.Errorf("%s: %+v", name, out)
 		}
 	}
-	slow := b.run("import 'tiny'\nexport function f(n) { for (;;); }", map[string]any{"n": 3}, with, func(c *run.Call) { c.Time = time.Second })
+	short := func(c *run.Call) { c.Time = time.Second }
+	slow := b.run("import 'tiny'\nexport function f(n) { for (;;); }", map[string]any{"n": 3}, with, short)
 	if slow.Class != "TimeoutError" {
 		t.Errorf("%+v", slow)
 	}

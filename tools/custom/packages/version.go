@@ -59,7 +59,8 @@ func (s *Store) version(ctx context.Context, with run.Interpreter, asks []string
 	case ctx.Err() != nil:
 		return "", context.Cause(ctx)
 	case !good(r) || said == "" || len(said) > 200:
-		return "", core.E(core.Unavailable, "%s does not say which version it is: %s", with.Program, strings.Join(tail(r.Stderr.Kept, ""), " | "))
+		return "", core.E(core.Unavailable, "%s does not say which version it is: %s", with.Program,
+			strings.Join(tail(r.Stderr.Kept, ""), " | "))
 	}
 	s.mu.Lock()
 	s.versions[file] = said
