@@ -56,8 +56,12 @@ func Hardwrap(s string, width int) string {
 	if isASCII(s) {
 		return ansi.Hardwrap(s, width, true)
 	}
+	return hardwrap(s, width, 0)
+}
+
+// hardwrap breaks lines of which the first one begins at a column.
+func hardwrap(s string, width, column int) string {
 	var b strings.Builder
-	column := 0
 	put := func(text string, cells int) {
 		if text == "\n" {
 			column = 0
@@ -78,15 +82,6 @@ func Hardwrap(s string, width int) string {
 		}
 	}
 	return b.String()
-}
-
-// Wrap breaks lines at width cells, between words where it can.
-func Wrap(s string, width int) string {
-	if isASCII(s) {
-		return ansi.Wrap(s, width, "")
-	}
-	held, release := Hold(s)
-	return Hardwrap(release(ansi.Wrap(held, width, "")), width) // a character held inside a long word may have been cut
 }
 
 // Truncate cuts a line to width cells, of which tail is the end if anything was
@@ -110,51 +105,4 @@ func Truncate(s string, width int, tail string) string {
 		column += part.width
 	}
 	return b.String()
-}
-
-// What stands for a character that is held: a code point of its own, which
-// nobody else gives a meaning, and as many of another as it is wide.
-const (
-	heldFirst = '\U00100000'
-	heldLast  = '\U0010FFF0'
-	heldMore  = '\U0010FFFD'
-)
-
-// Hold replaces the characters that terminals show in different widths by
-// others of one undisputed width, so that any layout can be done on the text.
-// The function returned puts them back.
-func Hold(s string) (held string, release func(string) string) {
-	var kept []string
-	var b strings.Builder
-	for part := range sequences(s) {
-		if len(part.text) == 1 || part.text[0] == ansi.ESC || !disputed(part) || heldFirst+rune(len(kept)) > heldLast {
-			b.WriteString(part.text)
-			continue
-		}
-		b.WriteRune(heldFirst + rune(len(kept)))
-		b.WriteString(strings.Repeat(string(heldMore), max(part.width-1, 0)))
-		kept = append(kept, part.text)
-	}
-	if len(kept) == 0 {
-		return s, func(s string) string { return s }
-	}
-	return b.String(), func(s string) string {
-		var b strings.Builder
-		for _, c := range s {
-			switch at := int(c - heldFirst); {
-			case at >= 0 && at < len(kept):
-				b.WriteString(kept[at])
-			case c != heldMore:
-				b.WriteRune(c)
-			}
-		}
-		return b.String()
-	}
-}
-
-// disputed reports whether terminals disagree about a character's width, or it
-// is one of those that stand for others.
-func disputed(s sequence) bool {
-	first, _ := utf8.DecodeRuneInString(s.text)
-	return first >= heldFirst || ansi.StringWidth(s.text) != s.width || ansi.StringWidthWc(s.text) != s.width
 }

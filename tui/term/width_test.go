@@ -42,7 +42,32 @@ func TestWordsBesideJoinedCharactersAreNotCut(t *testing.T) {
 	}
 }
 
+func TestLinesAreBrokenWhereAReaderExpectsIt(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"one two three":                    "one two\nthree",
+		"as before (--always: on)":         "as before\n(--always:\non)",
+		"é touch x; ls -la; x":             "é touch x;\nls -la; x",
+		"exactly ten":                      "exactly\nten",
+		"ten chars: é":                     "ten chars:\né",
+		"a self-hosted thing":              "a self-\nhosted\nthing",
+		"see https://example.org":          "see\nhttps://ex\nample.org",
+		"see 漢字漢字漢字":                       "see 漢字漢\n字漢字",
+		"漢字漢字漢。漢":                          "漢字漢字\n漢。漢",
+		"漢字漢字（漢）":                          "漢字漢字\n（漢）",
+		"  indented by two":                "  indented\nby two",
+		"                deep":             "deep",
+		"one\n\n  two":                     "one\n\n  two",
+		"\x1b[1mbold words here\x1b[m yes": "\x1b[1mbold words\nhere\x1b[m yes",
+	} {
+		if got := Wrap(text, 10); got != want {
+			t.Errorf("%q is broken into %q, want %q", text, got, want)
+		}
+	}
+}
+
 func FuzzWrapKeepsTheText(f *testing.F) {
+	f.Add(" 0    🏽000000", 39)
 	f.Add("one 👩‍👩‍👧👩‍👩‍👧👩‍👩‍👧 two\U00100001 ❤️", 7)
 	f.Add("\x1b[31m👍🏽\x1b[m\U0010FFFD", 2)
 	f.Fuzz(func(t *testing.T, text string, width int) {
@@ -55,7 +80,7 @@ func FuzzWrapKeepsTheText(f *testing.F) {
 		}, text)
 		plain := func(s string) string {
 			return strings.Map(func(c rune) rune {
-				if unicode.IsLetter(c) || unicode.IsNumber(c) || unicode.IsSymbol(c) || c >= heldFirst {
+				if unicode.IsLetter(c) || unicode.IsNumber(c) || unicode.IsSymbol(c) || c >= 0x100000 {
 					return c
 				}
 				return -1 // spaces go where a line is broken, and what joins them

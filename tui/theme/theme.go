@@ -5,10 +5,7 @@
 // nothing about chats.
 package theme
 
-import (
-	"charm.land/glamour/v2/ansi"
-	"charm.land/lipgloss/v2"
-)
+import "charm.land/lipgloss/v2"
 
 // Kind says which tokens a theme uses.
 type Kind int
@@ -23,18 +20,18 @@ const (
 // tokens are colours from the 256-colour palette; empty means the terminal's
 // own.
 type tokens struct {
-	accent, dim, good, bad, warn, code, syntax string
+	accent, dim, good, bad, warn, code string
 }
 
 func tokensOf(k Kind) tokens {
 	switch k {
 	case Light:
-		return tokens{accent: "61", dim: "244", good: "28", bad: "160", warn: "130", code: "97", syntax: "github"}
+		return tokens{accent: "61", dim: "244", good: "28", bad: "160", warn: "130", code: "97"}
 	case None:
 		return tokens{}
 	case Dark:
 	}
-	return tokens{accent: "110", dim: "245", good: "108", bad: "174", warn: "179", code: "146", syntax: "nord"}
+	return tokens{accent: "110", dim: "245", good: "108", bad: "174", warn: "179", code: "146"}
 }
 
 // QuoteMark stands to the left of quoted text.
@@ -75,50 +72,58 @@ func New(k Kind) Theme {
 	return th
 }
 
-// Markdown is the theme as a Markdown style: flush left, no margins, and nothing
-// to the left of code that would get copied with it.
-func (t Theme) Markdown() ansi.StyleConfig {
-	c := ansi.StyleConfig{
-		Heading: ansi.StyleBlock{StylePrimitive: ansi.StylePrimitive{Bold: on(), Color: color(t.tokens.accent)}},
-		H1:      ansi.StyleBlock{StylePrimitive: ansi.StylePrimitive{Underline: on()}},
-		BlockQuote: ansi.StyleBlock{
-			StylePrimitive: ansi.StylePrimitive{Color: color(t.tokens.dim)},
-			Indent:         num(1),
-			IndentToken:    text(QuoteMark + " "),
-		},
-		List:           ansi.StyleList{LevelIndent: 2},
-		Item:           ansi.StylePrimitive{BlockPrefix: "• "},
-		Enumeration:    ansi.StylePrimitive{BlockPrefix: ". "},
-		Task:           ansi.StyleTask{Ticked: "☑ ", Unticked: "☐ "},
-		Emph:           ansi.StylePrimitive{Italic: on()},
-		Strong:         ansi.StylePrimitive{Bold: on()},
-		Strikethrough:  ansi.StylePrimitive{CrossedOut: on()},
-		HorizontalRule: ansi.StylePrimitive{Format: "─────", Color: color(t.tokens.dim)},
-		Link:           ansi.StylePrimitive{Underline: on(), Color: color(t.tokens.dim)},
-		LinkText:       ansi.StylePrimitive{Color: color(t.tokens.accent)},
-		Image:          ansi.StylePrimitive{Underline: on(), Color: color(t.tokens.dim)},
-		ImageText:      ansi.StylePrimitive{Format: "{{.text}} →", Color: color(t.tokens.dim)},
-		Code:           ansi.StyleBlock{StylePrimitive: ansi.StylePrimitive{Color: color(t.tokens.code)}},
-		CodeBlock:      ansi.StyleCodeBlock{Theme: t.tokens.syntax},
-		Table:          ansi.StyleTable{CenterSeparator: text("┼"), ColumnSeparator: text("│"), RowSeparator: text("─")},
-		DefinitionTerm: ansi.StylePrimitive{Bold: on()},
-		DefinitionDescription: ansi.StylePrimitive{
-			BlockPrefix: "\n  ",
-		},
-	}
-	if t.Kind == None {
-		c.Code.Prefix, c.Code.Suffix = "`", "`"
-	}
-	return c
+// Ink is how a piece of Markdown is written. The zero value is the terminal's own.
+type Ink struct {
+	Color                            string // of the 256-colour palette; empty: that around it
+	Bold, Italic, Underlined, Struck bool
 }
 
-func on() *bool             { b := true; return &b }
-func num(n uint) *uint      { return &n }
-func text(s string) *string { return &s }
+// Markdown is the theme's inks.
+type Markdown struct {
+	Title, Heading, Quote, Emphasis, Strong, Struck, Rule, Address, Link, Picture, Code Ink
 
-func color(c string) *string {
-	if c == "" {
-		return nil
+	CodeMark string  // around code in a sentence, where no colour shows it
+	Syntax   *Syntax // nil: code has no colours
+}
+
+// Syntax is the inks of code.
+type Syntax struct {
+	Plain, Comment, Keyword, Type, Function, String, Number, Operator, Inserted, Deleted, Heading Ink
+}
+
+func syntaxOf(k Kind) *Syntax {
+	switch k {
+	case Light:
+		return &Syntax{
+			Comment: Ink{Color: "243", Italic: true}, Keyword: Ink{Color: "16", Bold: true}, Type: Ink{Color: "24"},
+			Function: Ink{Color: "88"}, String: Ink{Color: "161"}, Number: Ink{Color: "30"}, Inserted: Ink{Color: "28"},
+			Deleted: Ink{Color: "160"}, Heading: Ink{Color: "61", Bold: true},
+		}
+	case Dark:
+		return &Syntax{
+			Plain: Ink{Color: "253"}, Comment: Ink{Color: "103", Italic: true}, Keyword: Ink{Color: "109", Bold: true},
+			Type: Ink{Color: "109"}, Function: Ink{Color: "110"}, String: Ink{Color: "144"}, Number: Ink{Color: "139"},
+			Operator: Ink{Color: "255"}, Inserted: Ink{Color: "144"}, Deleted: Ink{Color: "174"}, Heading: Ink{Color: "110", Bold: true},
+		}
+	case None:
 	}
-	return &c
+	return nil
+}
+
+// Markdown returns the theme's inks.
+func (t Theme) Markdown() Markdown {
+	heading := Ink{Color: t.tokens.accent, Bold: true}
+	title := heading
+	title.Underlined = true
+	dim := Ink{Color: t.tokens.dim}
+	address := Ink{Color: t.tokens.dim, Underlined: true}
+	m := Markdown{
+		Title: title, Heading: heading, Quote: dim, Emphasis: Ink{Italic: true}, Strong: Ink{Bold: true}, Struck: Ink{Struck: true},
+		Rule: dim, Address: address, Link: Ink{Color: t.tokens.accent}, Picture: dim, Code: Ink{Color: t.tokens.code},
+		Syntax: syntaxOf(t.Kind),
+	}
+	if t.Kind == None {
+		m.CodeMark = "`"
+	}
+	return m
 }

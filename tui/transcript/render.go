@@ -4,9 +4,10 @@ import (
 	"strings"
 	"unicode"
 
-	"charm.land/glamour/v2"
 	"github.com/charmbracelet/x/ansi"
+	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/text"
 
 	"loci/tui/term"
 	"loci/tui/theme"
@@ -15,15 +16,13 @@ import (
 // readable is the maximum width of prose.
 const readable = 100
 
-// Renderer draws for one theme and width. Its Markdown renderers are created on
-// first use: creating one is slow, and a chat that is only starting needs none.
+// Renderer draws for one theme and width.
 type Renderer struct {
 	Theme theme.Theme
 	Width int
 
-	prose, verse, code *glamour.TermRenderer
-	parser             parser.Parser
-	within             map[int]*Renderer // by the columns they lack
+	parser parser.Parser
+	within map[int]*Renderer // by the columns they lack
 }
 
 // NewRenderer returns a renderer. Widths below 8 cells count as 8.
@@ -35,43 +34,26 @@ func NewRenderer(th theme.Theme, width int) *Renderer {
 // it copies exactly as written.
 func (r *Renderer) Markdown(b Block) string {
 	source := strings.TrimLeft(Clean(b.Source), "\n")
-	isCode := fenceMark(source) != ""
-	if !isCode {
-		if drawn, ok := r.nested(source); ok {
-			return drawn
-		}
+	if fenceMark(source) != "" {
+		return r.fence(b, source)
 	}
-	shown, broken, release := source, false, func(s string) string { return s }
-	if !isCode {
-		source, release = term.Hold(source)
-		shown, broken = r.marks(source)
+	rows := r.prose(showTags(r.markdown(), source))
+	return strings.Join(rows[min(b.Skip, len(rows)):], "\n")
+}
+
+// fence draws a fence, with its marks where no colour shows that it is code.
+func (r *Renderer) fence(b Block, source string) string {
+	n, ok := r.markdown().Parse(text.NewReader([]byte(source))).FirstChild().(*ast.FencedCodeBlock)
+	if !ok {
+		return r.Plain(source)
 	}
-	md, err := r.renderer(source, broken)
-	if err != nil {
-		return r.Plain(release(source))
-	}
-	out, err := md.Render(shown)
-	if err == nil && !isCode {
-		out, err = r.uncut(out, source, shown, broken)
-	}
-	if err != nil {
-		return r.Plain(release(source))
-	}
-	rows := strings.Split(release(out), "\n")
-	if isCode { // empty lines inside code count, those around it don't
-		rows = rows[1:min(1+codeLines(source), len(rows))]
-	}
+	rows := r.code(string(n.Language([]byte(source))), string(n.Lines().Value([]byte(source))))
+	rows = rows[:min(codeLines(source), len(rows))]
 	for i, l := range rows {
 		rows[i] = term.TrimRight(l)
 	}
-	for !isCode && len(rows) > 0 && (blank(rows[0]) || strings.TrimSpace(ansi.Strip(rows[0])) == theme.QuoteMark) {
-		rows = rows[1:]
-	}
-	for !isCode && len(rows) > 0 && blank(rows[len(rows)-1]) {
-		rows = rows[:len(rows)-1]
-	}
 	rows = rows[min(b.Skip, len(rows)):]
-	if isCode && r.Theme.Kind == theme.None { // there is no colour to show that it is code
+	if r.Theme.Kind == theme.None {
 		head, _, _ := strings.Cut(source, "\n")
 		if b.Skip == 0 {
 			rows = append([]string{strings.TrimSpace(head)}, rows...)
@@ -83,16 +65,6 @@ func (r *Renderer) Markdown(b Block) string {
 	return strings.Join(rows, "\n")
 }
 
-// marks escapes what Markdown would take for HTML, and reports whether the
-// source has hard line breaks.
-func (r *Renderer) marks(source string) (shown string, broken bool) {
-	if !strings.ContainsAny(source, "<") && !strings.Contains(source, "  \n") && !strings.Contains(source, "\\\n") {
-		return source, false
-	}
-	shown = showTags(r.markdown(), source)
-	return shown, hasBreaks(r.markdown(), shown)
-}
-
 func (r *Renderer) markdown() parser.Parser {
 	if r.parser == nil {
 		r.parser = newParser()
@@ -100,36 +72,16 @@ func (r *Renderer) markdown() parser.Parser {
 	return r.parser
 }
 
-// renderer picks the renderer for a text; broken says that the text has hard
-// line breaks.
-func (r *Renderer) renderer(source string, broken bool) (*glamour.TermRenderer, error) {
-	slot, wrap := &r.prose, min(r.Width, readable)
-	if broken {
-		slot = &r.verse
+// narrowed is a renderer for what stands n columns to the right.
+func (r *Renderer) narrowed(n int) *Renderer {
+	if r.within == nil {
+		r.within = map[int]*Renderer{}
 	}
-	if fenceMark(source) != "" {
-		slot, wrap = &r.code, 0
-	} else if w, _ := tableWidth(source); w > 0 {
-		slot, wrap = new(*glamour.TermRenderer), min(r.Width, w) // a table fills the width it gets
+	if r.within[n] == nil {
+		r.within[n] = NewRenderer(r.Theme, r.Prose()-n)
+		r.within[n].parser = r.markdown()
 	}
-	if *slot != nil {
-		return *slot, nil
-	}
-	md, err := r.newMarkdown(wrap, broken)
-	if err == nil {
-		*slot = md
-	}
-	return md, err
-}
-
-func (r *Renderer) newMarkdown(wrap int, broken bool) (*glamour.TermRenderer, error) {
-	options := []glamour.TermRendererOption{
-		glamour.WithStyles(r.Theme.Markdown()), glamour.WithWordWrap(wrap), glamour.WithTableWrap(true), glamour.WithInlineTableLinks(true),
-	}
-	if broken {
-		options = append(options, glamour.WithPreservedNewLines())
-	}
-	return glamour.NewTermRenderer(options...)
+	return r.within[n]
 }
 
 // Prose is the width of prose in columns.

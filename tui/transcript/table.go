@@ -1,67 +1,125 @@
 package transcript
 
 import (
+	"slices"
 	"strings"
-	"unicode"
 
-	"github.com/charmbracelet/x/ansi"
+	extast "github.com/yuin/goldmark/extension/ast"
 
 	"loci/tui/term"
 )
 
-// uncut returns a drawn table with nothing missing at its right end. The library
-// doesn't count the separators when it decides whether a table fits, so it cuts
-// one that is too wide by no more than those. If it is made narrower by as many
-// columns, the library breaks the cells' lines instead.
-func (r *Renderer) uncut(drawn, source, shown string, broken bool) (string, error) {
-	width, columns := tableWidth(source)
-	if width <= r.Width || r.Width-columns < 8 {
-		return drawn, nil
-	}
-	md, err := r.newMarkdown(r.Width-columns+1, broken)
-	if err != nil {
-		return "", err
-	}
-	narrower, err := md.Render(shown)
-	if err == nil && written(narrower) > written(drawn) {
-		return narrower, nil
-	}
-	return drawn, err
-}
+// between is what stands between two cells of a table, of which each has a space at both sides.
+const between = "│"
 
-// written counts the characters of a drawn table without its lines.
-func written(drawn string) int {
-	n := 0
-	for _, c := range ansi.Strip(drawn) {
-		if !unicode.IsSpace(c) && !strings.ContainsRune("─│┼…", c) {
-			n++
-		}
-	}
-	return n
-}
-
-// tableWidth is how wide a table must be for each cell to fit on one line, at
-// most, and how many columns it has; 0 if source isn't a table.
-func tableWidth(source string) (width, columns int) {
-	rows := strings.Split(strings.TrimSpace(source), "\n")
-	if len(rows) < 2 || !strings.Contains(rows[0], "|") || strings.Trim(rows[1], "|-: \t") != "" {
-		return 0, 0
-	}
-	var widest []int
-	for i, row := range rows {
-		if i == 1 {
-			continue
-		}
-		for c, cell := range strings.Split(strings.Trim(strings.TrimSpace(row), "|"), "|") {
-			if c == len(widest) {
-				widest = append(widest, 0)
+// table draws a table: as wide as its cells need, or as there is room, with the lines of its cells broken.
+func (d *drawing) table(n *extast.Table, room int, in manner) []string {
+	var cells [][][]span // by row and column
+	var widths []int
+	for row := n.FirstChild(); row != nil; row = row.NextSibling() {
+		var spans [][]span
+		for cell := row.FirstChild(); cell != nil; cell = cell.NextSibling() {
+			said := d.inline(cell, in)
+			if len(spans) == len(widths) {
+				widths = append(widths, 1)
 			}
-			widest[c] = max(widest[c], term.Width(strings.TrimSpace(cell)))
+			widths[len(spans)] = max(widths[len(spans)], wide(said))
+			spans = append(spans, said)
+		}
+		cells = append(cells, spans)
+	}
+	if len(widths) == 0 {
+		return nil
+	}
+	fit(widths, room-3*len(widths)+1)
+	var out []string
+	for i, spans := range cells {
+		out = append(out, tableRow(spans, widths, n.Alignments)...)
+		if i == 0 {
+			out = append(out, ruled(widths))
 		}
 	}
-	sum := len(widest) - 1
-	for _, w := range widest {
-		sum += w + 2
+	return out
+}
+
+// wide is how many columns pieces of text need on one line.
+func wide(spans []span) int {
+	w := 0
+	for _, s := range spans {
+		w += term.Width(s.text)
 	}
-	return sum, len(widest)
+	return w
+}
+
+// fit makes the widest columns narrower until all together take no more than room, each at least one column.
+func fit(widths []int, room int) {
+	for {
+		sum := 0
+		for _, w := range widths {
+			sum += w
+		}
+		widest := slices.Max(widths)
+		if sum <= room || widest <= 1 {
+			return
+		}
+		second, many := 1, 0 // the widest of the others
+		for _, w := range widths {
+			if w == widest {
+				many++
+			} else {
+				second = max(second, w)
+			}
+		}
+		over := sum - room
+		less := min(widest-second, (over+many-1)/many)
+		for i := range widths {
+			if widths[i] == widest && over > 0 {
+				widths[i] -= min(less, over)
+				over -= min(less, over)
+			}
+		}
+	}
+}
+
+func tableRow(cells [][]span, widths []int, aligned []extast.Alignment) []string {
+	drawn := make([][]string, len(widths))
+	high := 1
+	for i := range widths {
+		if i < len(cells) {
+			drawn[i] = flow(cells[i], widths[i])
+		}
+		high = max(high, len(drawn[i]))
+	}
+	rows := make([]string, high)
+	for y := range rows {
+		parts := make([]string, len(widths))
+		for i, w := range widths {
+			text := ""
+			if y < len(drawn[i]) {
+				text = drawn[i][y]
+			}
+			free := max(0, w-term.Width(text))
+			left := 0
+			if i < len(aligned) {
+				switch aligned[i] {
+				case extast.AlignRight:
+					left = free
+				case extast.AlignCenter:
+					left = free / 2
+				case extast.AlignLeft, extast.AlignNone:
+				}
+			}
+			parts[i] = " " + strings.Repeat(" ", left) + text + strings.Repeat(" ", free-left) + " "
+		}
+		rows[y] = term.TrimRight(strings.Join(parts, between))
+	}
+	return rows
+}
+
+func ruled(widths []int) string {
+	parts := make([]string, len(widths))
+	for i, w := range widths {
+		parts[i] = strings.Repeat("─", w+2)
+	}
+	return strings.Join(parts, "┼")
 }

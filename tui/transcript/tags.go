@@ -71,17 +71,3 @@ func tagMarks(md parser.Parser, source []byte) []int {
 }
 
 func blankBytes(line []byte) bool { return len(bytes.TrimSpace(line)) == 0 }
-
-// hasBreaks reports whether any line of a text ends in a hard break: two spaces
-// or a backslash.
-func hasBreaks(md parser.Parser, source string) bool {
-	found := false
-	_ = ast.Walk(md.Parse(text.NewReader([]byte(source))), func(n ast.Node, _ bool) (ast.WalkStatus, error) { // it never fails
-		if t, ok := n.(*ast.Text); ok && t.HardLineBreak() {
-			found = true
-			return ast.WalkStop, nil
-		}
-		return ast.WalkContinue, nil
-	})
-	return found
-}

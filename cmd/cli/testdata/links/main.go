@@ -7,9 +7,10 @@ import (
 
 	_ "charm.land/bubbles/v2/textarea"
 	_ "charm.land/bubbletea/v2"
-	_ "charm.land/glamour/v2"
+
 	_ "charm.land/lipgloss/v2"
 	_ "github.com/BurntSushi/toml"
+	_ "github.com/alecthomas/chroma/v2/lexers"
 	_ "github.com/caarlos0/env/v11"
 	_ "github.com/danielgtaylor/huma/v2/adapters/humachi"
 	_ "github.com/fsnotify/fsnotify"
@@ -24,6 +25,7 @@ import (
 	_ "github.com/pressly/goose/v3"
 	_ "github.com/sashabaranov/go-openai"
 	_ "github.com/spf13/cobra"
+	_ "github.com/yuin/goldmark"
 	_ "go.yaml.in/yaml/v3"
 	_ "golang.org/x/net/html"
 	_ "golang.org/x/sync/errgroup"
