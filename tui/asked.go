@@ -86,6 +86,7 @@ func (q *question) askKey(a *asked, msg tea.KeyPressMsg) (cmd tea.Cmd, taken boo
 		return q.answerMarked(a), true
 	case name == "tab":
 		return q.toggle(), true
+	case name == "esc" && q.back:
 	case name == "esc" && a.at != none:
 		a.unmark()
 	case name == "esc" && q.armed():
@@ -102,7 +103,7 @@ func (q *question) askKey(a *asked, msg tea.KeyPressMsg) (cmd tea.Cmd, taken boo
 		a.chosen[a.at] = !a.chosen[a.at]
 	case name == "v" && q.armed() && q.cut && a.at == none:
 		q.took = true
-		return q.hold((*question).openWhole, name, msg.Text), true
+		return q.hold(q.openWhole, name, msg.Text), true
 	case isOption && q.took: // too soon after another answer
 	case msg.Text != "":
 		q.prompt.Paste(a.typed)

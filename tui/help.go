@@ -81,9 +81,10 @@ func waitingKeys() []keysWhile {
 			{keys: "esc", help: "give no answer; the agent goes on without"},
 		}},
 		{"a shell line waits for you", []answerKey{
-			{keys: "y, then enter", help: "allow it to this line; works when all of it was shown and no key was pressed for a moment"},
+			{keys: "y, then enter", help: "allow it to this line; works when its end was shown and no key was pressed for a moment"},
 			{keys: "s or a, then enter", help: "allow it for this session, or always in this folder"},
 			{keys: "n", help: "don't allow it"},
+			{keys: "v", help: "see all of it, and the rules that would be kept; the other keys work there as well"},
 		}},
 		{"what the folder brings waits for your trust", []answerKey{
 			{keys: "y, then enter", help: "trust all that is listed, as it is; works when its end was shown"},

@@ -4,12 +4,10 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"time"
 
 	tea "charm.land/bubbletea/v2"
 
 	"loci/daemon/api"
-	"loci/tui/prompt"
 )
 
 // questionBackend knows what shell lines ask while they run.
@@ -20,41 +18,29 @@ type questionBackend interface {
 	AnswerQuestion(ctx context.Context, id, allow string) error
 }
 
-// hostQuestion is the hosts that shell lines of the open conversation wait for, and the git settings that they
-// want to leave behind, the oldest first. The run goes on meanwhile: only the line waits.
+// hostQuestion is what shell lines of the open conversation ask while they run, the oldest first: hosts, folders, ports, the way out
+// of the sandbox, and the git settings that they want to leave behind. The run goes on meanwhile: only the line waits.
 type hostQuestion struct {
-	ui      *display
+	arming
+
 	conv    *conversation
-	prompt  *prompt.Prompt
 	backend questionBackend
-	now     func() time.Time
 	caller  *caller
 
-	asked  []api.Question
-	looks  int       // only what the newest one found counts
-	typing bool      // keys are the prompt's; tab gives them back
-	quiet  bool      // no key was pressed for a moment before this one
-	last   time.Time // when a key was pressed
-	since  time.Time // when what is asked now was first drawn
-	seen   bool      // all of its host is on the screen
-	rung   bool
-	held   *heldHost
-
-	confirm *heldHost // allows, once Enter confirms it
-	back    bool      // the key just pressed took an answer back
+	asked []api.Question
+	looks int  // only what the newest one found counts
+	seen  bool // the end of what is asked was on the screen
+	fits  bool // all of it is, in the live region
+	read  bool // the panel's end was, where every rule stands
+	room  int  // rows that it may take
+	rung  bool
 }
 
-// heldHost is an answer that counts once no other key has followed it. One that allows
-// counts only once Enter confirms it: nothing that is written can allow a host, however slowly.
-type heldHost struct {
-	id, allow, text string
-}
+// hostKey is a key that allows or refuses what a line asks.
+type hostKey struct{ key, allow, help, short, lasts string }
 
-// hostSettledMsg says that a moment passed since a key was held.
-type hostSettledMsg struct{ held *heldHost }
-
-// hostKeys are the keys that answer, in the order in which they are named, and what they allow.
-var hostKeys = []struct{ key, allow, help, short, lasts string }{
+// hostKeys are in the order in which they are named.
+var hostKeys = []hostKey{
 	{"y", api.ScopeOnce, "y this once", "y once", ""},
 	{"s", api.ScopeSession, "s for this session", "s session", "for this session"},
 	{"a", api.ScopeFolder, "a always in this folder", "a always", "always in this folder"},
@@ -88,7 +74,7 @@ func (h *hostQuestion) found(all []api.Question, thread Thread) {
 	if h.current() == stood {
 		return
 	}
-	h.since, h.held, h.confirm = time.Time{}, nil, nil
+	h.another()
 	if h.stands() && stood == "" {
 		h.typing = !h.prompt.Empty()
 		if h.rung = false; h.caller.away() <= 0 {
@@ -113,28 +99,22 @@ func (h *hostQuestion) current() string {
 	return h.asked[0].ID
 }
 
-func (h *hostQuestion) drop() { h.asked, h.held, h.confirm, h.since = nil, nil, nil, time.Time{} }
+func (h *hostQuestion) drop() {
+	h.asked = nil
+	h.another()
+}
 
-// pressed notes that a key was pressed, or something pasted. What was held, or not confirmed, begins a word then.
+// another begins to ask about what is first now.
+func (h *hostQuestion) another() {
+	h.rest()
+	h.seen, h.fits, h.read = false, false, false
+}
+
+// pressed notes that a key was pressed, or something pasted, and what was on the screen by then.
 func (h *hostQuestion) pressed(name, text string) {
-	now := h.now()
-	h.quiet, h.last, h.back = now.Sub(h.last) >= armAfter, now, false
-	_, covered := h.ui.top()
-	if name == "enter" && !covered { // which people press after an answer as well
-		return
-	}
-	held, confirm := h.held, h.confirm
-	h.held, h.confirm = nil, nil
-	switch {
-	case held == nil && confirm == nil:
-	case name == "esc" || covered:
-		h.back = true
-	case held != nil:
-		h.prompt.Paste(held.text)
-		h.typing = true
-	case text != "":
-		h.prompt.Paste(confirm.text)
-		h.typing = true
+	h.arming.pressed(name, text)
+	if h.atEnd() {
+		h.seen, h.read = true, true
 	}
 }
 
@@ -146,68 +126,69 @@ func (h *hostQuestion) pasted(text string) {
 
 // key takes a key that answers. Any other one begins a message.
 func (h *hostQuestion) key(msg tea.KeyPressMsg) (cmd tea.Cmd, taken bool) {
-	name := msg.String()
-	switch {
-	case name == "enter" && h.confirm != nil:
-		return h.confirmed(), true
-	case name == "enter" && h.held != nil, name == "esc" && h.back: // the first would send, the second stop the agent
-		return nil, true
-	case !h.stands() || h.typing || msg.Text == "":
+	if !h.stands() {
 		return nil, false
 	}
-	armed := h.quiet && !h.since.IsZero() && h.now().Sub(h.since) >= armAfter
-	for _, k := range hostKeys {
-		if k.key != msg.Text || k.allow != api.ScopeNo && (!h.seen || !slices.Contains(h.asked[0].Scopes, k.allow)) {
+	return h.press(msg, h.handler(msg.String()))
+}
+
+// handler is what a key does at what is asked now; nil: nothing.
+func (h *hostQuestion) handler(name string) func() tea.Cmd {
+	if name == "v" {
+		return h.openWhole
+	}
+	for _, k := range h.answers() {
+		if k.key != name {
 			continue
 		}
-		held := &heldHost{h.current(), k.allow, msg.Text}
-		switch {
-		case !armed:
-		case k.allow == api.ScopeOnce:
-			h.confirm = held
-			return nil, true
-		default:
-			h.held = held
-			return tea.Tick(settleAfter, func(time.Time) tea.Msg { return hostSettledMsg{held} }), true
+		id := h.current()
+		if k.allow == api.ScopeNo {
+			return func() tea.Cmd { return h.answer(id, k.allow) }
 		}
+		return func() tea.Cmd { return h.allow(id, k) }
 	}
-	h.typing = true
-	return nil, false
+	return nil
 }
 
-// settled sends the refusal that a key was held for, or shows the rule that would allow the host.
-func (h *hostQuestion) settled(msg hostSettledMsg) tea.Cmd {
-	held := h.held
-	if held == nil || held != msg.held {
+// answers are the keys that answer what is asked now.
+func (h *hostQuestion) answers() []hostKey {
+	return slices.DeleteFunc(slices.Clone(hostKeys), func(k hostKey) bool {
+		return k.allow != api.ScopeNo && !slices.Contains(h.asked[0].Scopes, k.allow)
+	})
+}
+
+// allow asks for the Enter that allows what was seen to its end, and with it the rule that would be kept.
+func (h *hostQuestion) allow(id string, k hostKey) tea.Cmd {
+	if !h.seen {
+		h.ui.flash = "v shows the rest of it; then " + k.key + " allows it"
 		return nil
 	}
-	h.held = nil
-	if _, covered := h.ui.top(); held.allow != api.ScopeNo {
-		if !covered {
-			h.confirm = held
+	says := "enter allows it"
+	if k.lasts != "" {
+		says += " " + k.lasts
+	}
+	h.confirm = &confirmation{text: k.key, says: says, rule: h.rule(k), do: func() tea.Cmd {
+		if k.lasts != "" && !h.fits && !h.read {
+			h.ui.flash = "v shows the rule that would be kept; then " + k.key + " allows it"
+			return nil
 		}
-		return nil
+		return h.answer(id, k.allow)
+	}}
+	if k.lasts != "" && !h.read && !h.onTop() && len(h.body(h.ui.width())) >= h.room {
+		h.confirm = nil
+		return h.openWhole()
 	}
-	return h.answer(held)
+	return nil
 }
 
-// confirmed sends what Enter confirms, if all of it is on the screen.
-func (h *hostQuestion) confirmed() tea.Cmd {
-	c := h.confirm
-	if h.confirm = nil; !h.seen {
-		h.ui.flash = "a larger terminal shows all of it; then it can be allowed"
+func (h *hostQuestion) answer(id, allow string) tea.Cmd {
+	if id != h.current() {
 		return nil
 	}
-	return h.answer(c)
-}
-
-func (h *hostQuestion) answer(given *heldHost) tea.Cmd {
-	if given.id != h.current() {
-		return nil
-	}
-	h.asked, h.since = h.asked[1:], time.Time{}
+	h.asked = h.asked[1:]
+	h.another()
 	return func() tea.Msg {
-		err := h.backend.AnswerQuestion(h.ui.ctx, given.id, given.allow)
+		err := h.backend.AnswerQuestion(h.ui.ctx, id, allow)
 		return loadedMsg{func() tea.Cmd {
 			if err != nil {
 				h.ui.flash = explain(err)

@@ -40,7 +40,7 @@ func (r *robot) asksHost(key string) {
 	r.calm()
 	r.typ(key)
 	if held := r.m.hosts.held; held != nil {
-		r.feed(hostSettledMsg{held})
+		r.feed(settledMsg{held})
 	}
 	r.calm()
 }

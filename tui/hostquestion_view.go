@@ -2,16 +2,16 @@ package tui
 
 import (
 	"fmt"
-	"slices"
 	"strings"
+
+	tea "charm.land/bubbletea/v2"
 
 	"loci/daemon/api"
 	"loci/tui/term"
 	"loci/tui/transcript"
 )
 
-// rows draws what is asked now in at most room rows. Where the host doesn't fit,
-// no key allows it.
+// rows draws what is asked now in at most room rows. Where it doesn't fit, no key allows it before the panel showed the rest.
 func (h *hostQuestion) rows(room int) []string {
 	if !h.stands() {
 		return nil
@@ -19,27 +19,57 @@ func (h *hostQuestion) rows(room int) []string {
 	if h.since.IsZero() {
 		h.since = h.now()
 	}
-	th, width, q := h.ui.theme, h.ui.width(), h.asked[0]
-	rows := append(h.marked(h.wish(q)), h.settings(q)...)
-	if rule := h.rule(q); rule != "" {
-		for row := range strings.SplitSeq(wrapTo(rule, width-2), "\n") {
-			rows = append(rows, "  "+row)
-		}
+	width, line := h.ui.width(), h.line()
+	h.room = room
+	rows := h.body(width)
+	if h.fits = len(rows) < room; h.fits {
+		h.seen = true
 	}
-	h.seen = len(rows) < room
 	rows = rows[:min(len(rows), max(room-1, 1))]
+	whole := h.fits && len(rows)+2 <= room && term.Width(line) <= width
 	if len(rows)+2 <= room {
-		rows = append(rows, transcript.Short(th.Dim.Render("  of: "+transcript.OneLine(transcript.Reveal(q.Command))), width))
+		rows = append(rows, transcript.Short(h.ui.theme.Dim.Render(line), width))
 	}
 	if len(rows)+2 <= room {
 		rows = append([]string{""}, rows...)
 	}
-	return append(rows, th.Accent.Render(h.keys(q, width)))
+	return append(rows, h.ui.theme.Accent.Render(h.keys(width, whole)))
 }
 
-// marked is a text behind a question mark.
-func (h *hostQuestion) marked(text string) []string {
-	rows := strings.Split(wrapTo(text, h.ui.width()-2), "\n")
+// openWhole shows all of what is asked in the panel, and the rules that would be kept.
+func (h *hostQuestion) openWhole() tea.Cmd {
+	if !h.onTop() {
+		h.openPanel(waitsTitle, h.whole, h.panelKeys, h.handler)
+	}
+	return nil
+}
+
+// whole is all of what is asked, for the panel.
+func (h *hostQuestion) whole(width int) string {
+	rows := append(h.asks(width), "")
+	add := func(text string) { rows = append(rows, indented("  ", wrapTo(text, width-2))...) }
+	add(strings.TrimSpace(h.line()))
+	for _, k := range h.answers() {
+		if k.lasts != "" {
+			add(k.key + " keeps a rule. " + h.rule(k))
+		}
+	}
+	return strings.Join(rows, "\n")
+}
+
+// body is what is asked and, before Enter keeps it, the rule.
+func (h *hostQuestion) body(width int) []string {
+	rows := h.asks(width)
+	if h.confirm != nil && h.confirm.rule != "" {
+		rows = append(rows, indented("  ", wrapTo(h.confirm.rule, width-2))...)
+	}
+	return rows
+}
+
+// asks is what is asked, behind a question mark.
+func (h *hostQuestion) asks(width int) []string {
+	q := h.asked[0]
+	rows := strings.Split(wrapTo(h.wish(q), width-2), "\n")
 	for i, row := range rows {
 		mark := "  "
 		if i == 0 {
@@ -47,29 +77,39 @@ func (h *hostQuestion) marked(text string) []string {
 		}
 		rows[i] = mark + h.ui.theme.Strong.Render(row)
 	}
+	return append(rows, h.settings(q, width)...)
+}
+
+// line is the shell line that asks.
+func (h *hostQuestion) line() string {
+	return "  of: " + transcript.OneLine(transcript.Reveal(h.asked[0].Command))
+}
+
+// indented are the lines of a text behind a margin.
+func indented(margin, text string) []string {
+	rows := strings.Split(text, "\n")
+	for i := range rows {
+		rows[i] = margin + rows[i]
+	}
 	return rows
 }
 
-// rule says what would be kept, before Enter keeps it.
-func (h *hostQuestion) rule(q api.Question) string {
-	if h.confirm == nil {
+// rule says what a key would keep; empty: nothing.
+func (h *hostQuestion) rule(k hostKey) string {
+	q := h.asked[0]
+	switch {
+	case k.lasts == "":
 		return ""
+	case q.Opens != "":
+		return ruleText(q.Rules) + ", " + k.lasts + ": " + lasting(q.Opens)
 	}
-	for _, k := range hostKeys {
-		if k.allow == h.confirm.allow && k.lasts != "" && q.Opens != "" {
-			return ruleText(q.Rules) + ", " + k.lasts + ": " + lasting(q.Opens)
-		}
-		if k.allow == h.confirm.allow && k.lasts != "" {
-			host := transcript.OneLine(transcript.Reveal(q.Host))
-			return "The rule fetch(" + host + "), " + k.lasts + ": shell lines and fetch reach this host without a question."
-		}
-	}
-	return ""
+	host := transcript.OneLine(transcript.Reveal(q.Host))
+	return "The rule fetch(" + host + "), " + k.lasts + ": shell lines and fetch reach this host without a question."
 }
 
-// keys says which keys answer, as fully as fits the width.
-func (h *hostQuestion) keys(q api.Question, width int) string {
-	texts := h.keyTexts(q)
+// keys says which keys answer, as fully as fits the width; whole: there is no more to see.
+func (h *hostQuestion) keys(width int, whole bool) string {
+	texts := h.keyTexts(whole)
 	for _, text := range texts {
 		if term.Width(text) <= width {
 			return text
@@ -79,30 +119,44 @@ func (h *hostQuestion) keys(q api.Question, width int) string {
 }
 
 // keyTexts name the keys at more and more narrow screens.
-func (h *hostQuestion) keyTexts(q api.Question) []string {
-	const larger = " · a larger terminal shows all of it"
+func (h *hostQuestion) keyTexts(whole bool) []string {
 	switch {
-	case h.confirm != nil && !h.seen:
-		return []string{"esc goes back" + larger, "esc goes back"}
+	case h.confirm != nil && h.confirm.rule != "" && !h.fits && !h.read:
+		return []string{"esc goes back · then v shows all of it", "esc goes back"}
 	case h.confirm != nil:
-		back := "enter allows it · esc goes back"
-		return []string{back + " · anything else begins a message", back, "enter allows it"}
+		back := h.confirm.says + " · esc goes back"
+		return []string{back + " · anything else begins a message", back, "enter allows it · esc goes back", "enter allows it"}
 	case h.typing:
 		return []string{"tab: answer the question above", "tab answers"}
 	case !h.seen:
-		return []string{"n no" + larger, "n no"}
+		return []string{"v shows all, then y allows · n no · tab type", "v all, then y · n no", "v n"}
 	}
-	var long, short []string
-	for _, k := range hostKeys {
-		if k.allow == api.ScopeNo || slices.Contains(q.Scopes, k.allow) {
-			long, short = append(long, k.help), append(short, k.short)
-		}
+	var long, short, least []string
+	for _, k := range h.answers() {
+		long, short, least = append(long, k.help), append(short, k.short), append(least, k.key)
 	}
-	if len(q.Settings) > 0 {
+	if len(h.asked[0].Settings) > 0 {
 		long[0], short[0] = "y write it", "y write"
 	}
+	if !whole {
+		long, short, least = append(long, "v shows all"), append(short, "v"), append(least, "v")
+	}
 	full := strings.Join(long, dot)
-	return []string{full + dot + "tab type", full, strings.Join(short, dot), "y allow · n no", "y n"}
+	return []string{full + dot + "tab type", full, strings.Join(short, dot), "y allow · n no", strings.Join(least, " ")}
+}
+
+// panelKeys are the keys in the panel.
+func (h *hostQuestion) panelKeys() string {
+	if h.confirm != nil {
+		return h.confirm.says
+	}
+	var allow []string
+	for _, k := range h.answers() {
+		if k.allow != api.ScopeNo {
+			allow = append(allow, k.key)
+		}
+	}
+	return strings.Join(allow, " ") + " allow, at its end · n no"
 }
 
 // ruleText names rules that would be kept.

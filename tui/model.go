@@ -116,15 +116,16 @@ func newModel(ctx context.Context, wg *sync.WaitGroup, o Options, out *term.Outp
 	}
 	m.link.mode, m.link.effort = cmp.Or(o.Who.Mode, modeAsk), o.Effort
 	m.caller = &caller{screen: ui.screen, now: o.now, alert: alertOf(o.Getenv, o.Notify), last: o.now()}
+	keys := arming{ui: ui, prompt: written, now: o.now}
 	m.question = &question{
-		ui: ui, conv: conv, prompt: written, backend: o.Backend, now: o.now, caller: m.caller, send: m.answer,
+		arming: keys, conv: conv, backend: o.Backend, caller: m.caller, send: m.answer,
 		folder: o.Who.Folder, mode: func() string { return m.link.mode },
 	}
 	m.timeline.travelled = m.question.travelled
 	m.ui.asks = func() bool { return m.question.stands() || m.hosts.stands() }
-	m.hosts = &hostQuestion{ui: ui, conv: conv, prompt: written, backend: o.Backend, now: o.now, caller: m.caller}
+	m.hosts = &hostQuestion{arming: keys, conv: conv, backend: o.Backend, caller: m.caller}
 	m.trust = &trustQuestion{
-		ui: ui, prompt: written, backend: o.Backend, now: o.now,
+		arming: keys, backend: o.Backend,
 		free: func() bool { return m.turn == nil && !m.question.blocks() && !m.hosts.stands() },
 	}
 	m.jobs = &jobs{ui: ui, conv: conv, backend: o.Backend, now: o.now}

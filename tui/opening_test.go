@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"strings"
 	"testing"
 
@@ -65,7 +66,7 @@ func TestAMessageThatBeginsWithTheKeyLetsNothingOut(t *testing.T) {
 // opens has a line of the open conversation ask for what the sandbox kept from it.
 func (r *robot) opens(q api.Question) *robot {
 	r.t.Helper()
-	q.ID, q.AgentID, q.ConversationID, q.Command = "question-1", "agent-1", "agent-1", "make all"
+	q.ID, q.AgentID, q.ConversationID, q.Command = "question-1", "agent-1", "agent-1", cmp.Or(q.Command, "make all")
 	q.Scopes = []string{api.ScopeOnce}
 	if len(q.Rules) > 0 {
 		q.Scopes = append(q.Scopes, api.ScopeSession, api.ScopeFolder)

@@ -16,20 +16,11 @@ import (
 	"loci/daemon/api"
 	"loci/daemon/client"
 	"loci/tui/panel"
-	"loci/tui/prompt"
 	"loci/tui/transcript"
 )
 
-const (
-	// settleAfter is how long no other key must follow one that answers: a word
-	// that is typed answers nothing.
-	settleAfter = 400 * time.Millisecond
-	// armAfter is how long a question must have stood, and no key been pressed,
-	// before a key answers it: whoever was typing goes on typing.
-	armAfter = 300 * time.Millisecond
-	// reasonMost bounds the reason of a denial, in characters.
-	reasonMost = 2000
-)
+// reasonMost bounds the reason of a denial, in characters.
+const reasonMost = 2000
 
 // approvalBackend knows what waits for a person.
 type approvalBackend interface {
@@ -43,11 +34,10 @@ type approvalBackend interface {
 // question is the tool calls of the open conversation that wait for a person.
 // It stands until all of them are answered, here or elsewhere.
 type question struct {
-	ui      *display
+	arming
+
 	conv    *conversation
-	prompt  *prompt.Prompt
 	backend approvalBackend
-	now     func() time.Time
 	caller  *caller
 	folder  string        // that is open; empty: none
 	mode    func() string // of permission
@@ -61,16 +51,9 @@ type question struct {
 	calls   []transcript.Call   // as the run that asks showed them
 	panels  []panel.Panel       // that belong to it
 
-	typing  bool      // keys are the prompt's; tab gives them back
-	early   bool      // what the prompt holds was begun before the question came
-	took    bool      // the last key was ours
-	quiet   bool      // no key was pressed for a moment before this one
-	last    time.Time // when a key was pressed
-	since   time.Time // when what is asked now was first drawn
-	rung    bool
-	cut     bool          // not all that is said about the calls is on the screen
-	held    *heldKey      // an answer, unless it turns out to begin a word
-	confirm *confirmation // allowing, once Enter confirms it
+	early bool // what the prompt holds was begun before the question came
+	rung  bool
+	cut   bool // not all that is said about the calls is on the screen
 
 	touches []string                   // what each call touches, in words, as far as is known
 	before  map[string]string          // what the files hold that would be replaced, by their paths
@@ -242,7 +225,8 @@ func (q *question) drop() []transcript.Call {
 		q.ui.remove(p)
 	}
 	q.request, q.replies, q.asked, q.at, q.calls, q.panels = nil, nil, nil, 0, nil, nil
-	q.awaited, q.typing, q.took, q.rung, q.since, q.held, q.confirm = false, false, false, false, time.Time{}, nil, nil
+	q.rest()
+	q.awaited, q.typing, q.took, q.rung = false, false, false, false
 	q.touches, q.before, q.deeds, q.drawn, q.cut = nil, nil, nil, nil, false
 	return calls
 }
@@ -274,7 +258,7 @@ func (q *question) allow() tea.Cmd {
 		q.ui.flash = "v shows the rest of it; then y allows it"
 		return nil
 	}
-	q.confirm = &confirmation{"y", "enter allows it", func() tea.Cmd {
+	q.confirm = &confirmation{text: "y", says: "enter allows it", do: func() tea.Cmd {
 		q.replies[q.at] = reply{given: true, approve: true, changed: q.replies[q.at].changed, seen: true}
 		return q.next()
 	}}
@@ -291,7 +275,8 @@ func (q *question) uncage() tea.Cmd {
 		q.ui.flash = "v shows the rest of it; then u runs it outside of the sandbox"
 		return nil
 	}
-	q.confirm = &confirmation{"u", "enter runs it uncaged: no rule holds it there, it can do whatever you can", func() tea.Cmd {
+	const says = "enter runs it uncaged: no rule holds it there, it can do whatever you can"
+	q.confirm = &confirmation{text: "u", says: says, do: func() tea.Cmd {
 		q.replies[q.at] = reply{given: true, approve: true, uncaged: true, changed: q.replies[q.at].changed, seen: true}
 		return q.next()
 	}}
@@ -310,7 +295,7 @@ func (q *question) allowAll() tea.Cmd {
 			return nil
 		}
 	}
-	q.confirm = &confirmation{"Y", "enter allows all of them", func() tea.Cmd {
+	q.confirm = &confirmation{text: "Y", says: "enter allows all of them", do: func() tea.Cmd {
 		for i := range q.replies {
 			if q.asked[i] == nil {
 				q.replies[i] = reply{given: true, approve: true, changed: q.replies[i].changed, seen: true}

@@ -256,28 +256,41 @@ func (q *question) keyTexts() []string {
 			"v all, then y · n deny · r reason · e edit", "v, then y · n deny · r reason · e edit", "v all · n deny",
 		}
 	}
-	all, typed := "", " · tab type"
-	if len(q.replies) > 1 {
-		all, typed = " · Y N all at once", ""
-	}
-	short := ""
+	all, more, typed := "", "", " · tab type"
 	if q.cut {
-		all, short = " · v shows all"+all, " · v"
+		all, more = " · v shows all", " · v"
 	}
+	if len(q.replies) > 1 {
+		all, more, typed = all+" · Y N all at once", more+" · Y N", ""
+	}
+	short := more
 	if q.request.Calls[q.at].Uncaged {
-		all = " · u uncaged" + all
+		all, short = " · u uncaged"+all, " · u"+more
 	}
+	least := []string{q.allowKeys() + " allow · n r deny · e edit" + more, q.allowKeys() + " allow · n r · e" + more, "y allow · n deny"}
 	if q.rulesFor(q.at) != nil {
-		return []string{
+		return append([]string{
 			"y allow once · s for this session · a always · n deny · r with a reason · e edit first" + all + typed,
 			"y once · s session · a always · n deny · r reason · e edit" + all,
-			"y · s · a · n deny · r reason · e edit" + short, "y once · s session · a always · n deny", "y allow · n deny",
-		}
+			"y · s · a · n deny · r reason · e edit" + short,
+		}, least...)
 	}
-	return []string{
+	return append([]string{
 		"y allow once · n deny · r with a reason · e edit first" + all + typed,
-		"y allow · n deny · r reason · e edit" + all, "y · n deny · r reason · e edit" + short, "y allow · n deny",
+		"y allow · n deny · r reason · e edit" + all, "y · n deny · r reason · e edit" + short,
+	}, least...)
+}
+
+// allowKeys are those that allow the call at hand.
+func (q *question) allowKeys() string {
+	keys := "y"
+	if q.rulesFor(q.at) != nil {
+		keys = "y s a"
 	}
+	if q.request.Calls[q.at].Uncaged {
+		keys += " u"
+	}
+	return keys
 }
 
 // panelKeys are the keys in the panel with the whole question.
@@ -285,12 +298,9 @@ func (q *question) panelKeys() string {
 	if q.confirm != nil {
 		return q.confirm.says
 	}
-	allow, all := "y", ""
-	if q.rulesFor(q.at) != nil {
-		allow = "y s a"
-	}
+	all := ""
 	if len(q.replies) > 1 {
 		all = " · Y N all"
 	}
-	return allow + " allow, at its end · n deny · r reason · e edit" + all
+	return q.allowKeys() + " allow, at its end · n deny · r reason · e edit" + all
 }

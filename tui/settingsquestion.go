@@ -9,9 +9,10 @@ import (
 )
 
 // settings draws the git settings that a line wants to leave behind: what each would be, what it was, and what git may do because
-// of it. Nothing is cut: no key allows what isn't shown.
-func (h *hostQuestion) settings(q api.Question) (rows []string) {
-	th, width := h.ui.theme, max(h.ui.width()-4, 4)
+// of it. Nothing is cut.
+func (h *hostQuestion) settings(q api.Question, width int) (rows []string) {
+	th := h.ui.theme
+	width = max(width-4, 4)
 	add := func(indent, text string, style func(...string) string) {
 		for i, row := range strings.Split(wrapTo(text, width), "\n") {
 			if i > 0 {

@@ -46,7 +46,7 @@ func (r *robot) trusted() []string {
 // lets a held key settle.
 func (r *robot) letTrustSettle() {
 	if held := r.m.trust.held; held != nil {
-		r.feed(trustSettledMsg{held})
+		r.feed(settledMsg{held})
 	}
 }
 

@@ -10,8 +10,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"loci/daemon/api"
-	"loci/tui/panel"
-	"loci/tui/prompt"
 	"loci/tui/term"
 	"loci/tui/transcript"
 )
@@ -19,32 +17,18 @@ import (
 // trustQuestion is what the folder brings that doesn't count before a person trusts it, asked about when the chat opens and
 // when it changes. It waits for the other questions and for the run, and nothing waits for it.
 type trustQuestion struct {
-	ui      *display
-	prompt  *prompt.Prompt
+	arming
+
 	backend trustBackend
-	now     func() time.Time
 	free    func() bool // whether nothing else has the keys
 
 	items  []api.FolderItem
 	later  map[string]string // what the person put off in this chat: hashes, by path
 	looks  int               // only what the newest one found counts
 	looked time.Time         // when that was
-	took   time.Duration
-	typing bool      // keys are the prompt's; tab gives them back
-	quiet  bool      // no key was pressed for a moment before this one
-	last   time.Time // when a key was pressed
-	since  time.Time // when it was first drawn
-	seen   bool      // the end of the list was on the screen
-	sure   bool      // y was pressed: Enter trusts
-	held   *heldTrust
-	whole  *panel.Text // with the texts, if it is open
+	lasted time.Duration
+	seen   bool // the end of the list was on the screen
 }
-
-// heldTrust is an answer that counts once no other key has followed it.
-type heldTrust struct{ key string }
-
-// trustSettledMsg says that a moment passed since a key was held.
-type trustSettledMsg struct{ held *heldTrust }
 
 // lookShare is how much of the time is spent on looking through the folder, at most: a twentieth.
 const lookShare = 20
@@ -53,7 +37,7 @@ const lookShare = 20
 // What changed counts for nothing until then, whoever looks.
 func (q *trustQuestion) look() tea.Cmd {
 	began := q.now()
-	if began.Sub(q.looked) < lookShare*q.took {
+	if began.Sub(q.looked) < lookShare*q.lasted {
 		return nil
 	}
 	q.looks++
@@ -61,7 +45,7 @@ func (q *trustQuestion) look() tea.Cmd {
 	return func() tea.Msg {
 		found, err := q.backend.Brought(q.ui.ctx)
 		return loadedMsg{func() tea.Cmd {
-			q.looked, q.took = q.now(), q.now().Sub(began)
+			q.looked, q.lasted = q.now(), q.now().Sub(began)
 			if err == nil && newest == q.looks { // else /trust says why, or the person has answered meanwhile
 				q.found(found.Items)
 			}
@@ -73,11 +57,12 @@ func (q *trustQuestion) look() tea.Cmd {
 // found asks about what waits, but for what the person put off, as it was then.
 func (q *trustQuestion) found(items []api.FolderItem) {
 	items = slices.DeleteFunc(items, func(it api.FolderItem) bool { return !it.Waits() || q.later[it.Path] == it.Hash })
-	if q.open() || slices.Equal(items, q.items) {
+	if q.onTop() || slices.Equal(items, q.items) {
 		return
 	}
 	q.items, q.typing = items, !q.prompt.Empty()
-	q.since, q.seen, q.sure, q.held = time.Time{}, false, false, nil
+	q.rest()
+	q.seen = false
 }
 
 // stands reports whether it is being asked.
@@ -86,7 +71,7 @@ func (q *trustQuestion) stands() bool { return len(q.items) > 0 && q.free() }
 // rows draws what waits in at most room rows.
 func (q *trustQuestion) rows(room int) []string {
 	if !q.stands() {
-		q.since, q.sure, q.held = time.Time{}, false, nil
+		q.since, q.confirm, q.held = time.Time{}, nil, nil
 		return nil
 	}
 	if q.since.IsZero() {
@@ -133,7 +118,7 @@ func (q *trustQuestion) list(width int) []string {
 func (q *trustQuestion) keys() []string {
 	texts := []string{"y trust all of it · n not now · v read it · tab type", "y trust · n not now · v read it", "y n v"}
 	switch {
-	case q.sure:
+	case q.confirm != nil:
 		texts = []string{"enter trusts all of it, as it is · esc goes back", "enter trusts it · esc back", "enter trusts it"}
 	case q.typing:
 		texts = []string{"tab: answer the question above", "tab answers"}
@@ -148,31 +133,11 @@ func (q *trustQuestion) keys() []string {
 	return []string{q.ui.theme.Accent.Render(transcript.Short(texts[len(texts)-1], q.ui.width()))}
 }
 
-// pressed notes that a key was pressed, or something pasted. What was held, or not confirmed, begins a word then.
+// pressed notes that a key was pressed, or something pasted, and what was on the screen by then.
 func (q *trustQuestion) pressed(name, text string) {
-	now := q.now()
-	q.quiet, q.last = now.Sub(q.last) >= armAfter, now
-	if q.whole != nil && q.whole.AtEnd() {
+	q.arming.pressed(name, text)
+	if q.atEnd() {
 		q.seen = true
-	}
-	if name == "enter" {
-		return
-	}
-	begun := ""
-	if q.held != nil {
-		begun = q.held.key
-	}
-	if q.sure {
-		begun = "y"
-	}
-	q.held, q.sure = nil, false
-	if q.open() {
-		q.whole.Foot = q.panelKeys()
-		return
-	}
-	if begun != "" && text != "" {
-		q.prompt.Paste(begun)
-		q.typing = true
 	}
 }
 
@@ -182,54 +147,43 @@ func (q *trustQuestion) pasted(text string) {
 	q.typing = q.typing || q.stands()
 }
 
-// open reports whether the texts have the screen.
-func (q *trustQuestion) open() bool {
-	top, _ := q.ui.top()
-	return q.whole != nil && top.Panel == panel.Panel(q.whole)
-}
-
 // key takes a key that answers. Any other one begins a message.
 func (q *trustQuestion) key(msg tea.KeyPressMsg) (cmd tea.Cmd, taken bool) {
-	name, sure := msg.String(), q.sure
 	switch {
 	case !q.stands() || q.typing:
 		return nil, false
-	case name == "enter" && sure:
-		return q.trust(), true
-	case name == "tab":
+	case msg.String() == "tab":
 		q.toggle()
 		return nil, true
-	case name == "y" || name == "n" || name == "v":
-		if q.quiet && !q.since.IsZero() && q.now().Sub(q.since) >= armAfter {
-			return q.press(name), true
-		}
 	}
-	q.typing = msg.Text != ""
-	return nil, false
+	return q.press(msg, q.handler(msg.String()))
 }
 
-// press takes an answer: y waits for Enter, the others for a moment without a key.
-func (q *trustQuestion) press(name string) tea.Cmd {
-	if name == "y" {
-		if q.sure = q.seen; !q.seen {
-			q.ui.flash = "v shows the rest of it; then y trusts it"
-		}
-		return nil
+// handler is what a key does at this question; nil: nothing.
+func (q *trustQuestion) handler(name string) func() tea.Cmd {
+	switch name {
+	case "y":
+		return q.allow
+	case "n":
+		return q.putOff
+	case "v":
+		return q.read
 	}
-	held := &heldTrust{name}
-	q.held = held
-	return tea.Tick(settleAfter, func(time.Time) tea.Msg { return trustSettledMsg{held} })
+	return nil
 }
 
-// settled does what a held key answers.
-func (q *trustQuestion) settled(msg trustSettledMsg) tea.Cmd {
-	if q.held == nil || q.held != msg.held {
+// allow asks for the Enter that trusts what was listed to its end.
+func (q *trustQuestion) allow() tea.Cmd {
+	if !q.seen {
+		q.ui.flash = "v shows the rest of it; then y trusts it"
 		return nil
 	}
-	q.held = nil
-	if msg.held.key == "v" {
-		return q.read()
-	}
+	q.confirm = &confirmation{text: "y", says: "enter trusts all of it, as it is", do: q.trust}
+	return nil
+}
+
+// putOff asks no more about what waits, as it is now.
+func (q *trustQuestion) putOff() tea.Cmd {
 	for _, it := range q.items {
 		if q.later == nil {
 			q.later = map[string]string{}
@@ -244,11 +198,9 @@ func (q *trustQuestion) toggle() { q.typing = !q.typing }
 
 // drop stops asking.
 func (q *trustQuestion) drop(why string) {
-	if q.whole != nil {
-		q.ui.remove(q.whole)
-	}
+	q.rest()
 	q.looks++
-	q.items, q.whole, q.sure, q.held, q.since = nil, nil, false, nil, time.Time{}
+	q.items = nil
 	if why != "" {
 		q.ui.notice(why)
 	}
@@ -312,11 +264,10 @@ func (q *trustQuestion) read() tea.Cmd {
 		return out, nil
 	}
 	return load(q.ui, texts, func(all []api.FolderText) tea.Cmd {
-		if len(q.items) == 0 || q.open() {
+		if len(q.items) == 0 || q.onTop() {
 			return nil
 		}
-		p := &panel.Text{Theme: q.ui.theme, Title: "What the folder brings", Foot: q.panelKeys()}
-		p.Draw = func(width int) string {
+		q.openPanel("What the folder brings", func(width int) string {
 			rows := q.list(width)
 			for _, it := range all {
 				title := transcript.OneLine(transcript.Reveal(it.Path)) + ", sha256 " + it.Hash[:min(len(it.Hash), 12)]
@@ -324,30 +275,14 @@ func (q *trustQuestion) read() tea.Cmd {
 				rows = append(rows, wrapTo(transcript.Reveal(it.Text), width))
 			}
 			return strings.Join(rows, "\n")
-		}
-		p.Keys = func(msg tea.KeyPressMsg) (panel.Action, bool) {
-			name := msg.String()
-			return panel.Action{Kind: panel.Choose, Text: name}, name == "y" || name == "n" || name == "enter"
-		}
-		q.whole = p
-		q.ui.push(p, func(a panel.Action) tea.Cmd {
-			switch {
-			case a.Text == "enter" && q.sure:
-				return q.trust()
-			case a.Text == "n" && q.quiet, a.Text == "y" && q.quiet && q.seen:
-				cmd := q.press(a.Text)
-				p.Foot = q.panelKeys()
-				return cmd
-			}
-			return nil
-		})
+		}, q.panelKeys, q.handler)
 		return nil
 	})
 }
 
 func (q *trustQuestion) panelKeys() string {
-	if q.sure {
-		return "enter trusts all of it, as it is"
+	if q.confirm != nil {
+		return q.confirm.says
 	}
 	return "y trust, at its end · n not now"
 }

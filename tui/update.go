@@ -79,12 +79,8 @@ func (m *Model) handleRest(msg tea.Msg) tea.Cmd {
 	case ownDoneMsg:
 		m.own.ended(msg)
 		return tea.Batch(m.trust.look(), m.goOn())
-	case trustSettledMsg:
-		return m.trust.settled(msg)
-	case hostSettledMsg:
-		return m.hosts.settled(msg)
 	case settledMsg:
-		return m.question.settled(msg)
+		return tea.Batch(m.question.settled(msg), m.hosts.settled(msg), m.trust.settled(msg))
 	case ringMsg:
 		return m.question.ring(msg)
 	case noteMsg:

@@ -122,19 +122,29 @@ func scenes() map[string]func(r *robot) {
 			r.connect().todos().say("/todo")
 			r.until("the list", func() bool { return r.top() != nil })
 		},
-		"ask_client":  func(r *robot) { r.connect().asked("client") },
-		"ask_reasons": func(r *robot) { r.connect().asked("reasons") },
-		"ask_change":  func(r *robot) { r.connect().asked("edit") },
-		"ask_write":   func(r *robot) { r.connect().asked("write") },
-		"ask_lines":   func(r *robot) { r.connect().asked("lines") },
-		"ask_confirm": func(r *robot) { r.connect().asked("line").typ("y") },
-		"ask_whole":   func(r *robot) { r.connect().asked("reasons").press("v") },
-		"ask_panel":   func(r *robot) { r.connect().asked("several").press("v") },
-		"ask_edit":    func(r *robot) { r.connect().asked("hostile").press("e") },
-		"ask_reason":  func(r *robot) { r.connect().asked("once").press("r") },
-		"ask_instead": func(r *robot) { r.connect().asked("once").say("Something else.") },
-		"ask_typing":  func(r *robot) { r.connect().asked("once").typ("Something") },
-		"searching":   func(r *robot) { r.connect().say("/search") },
+		"ask_client":   func(r *robot) { r.connect().asked("client") },
+		"ask_reasons":  func(r *robot) { r.connect().asked("reasons") },
+		"ask_change":   func(r *robot) { r.connect().asked("edit") },
+		"ask_write":    func(r *robot) { r.connect().asked("write") },
+		"ask_lines":    func(r *robot) { r.connect().asked("lines") },
+		"ask_confirm":  func(r *robot) { r.connect().asked("line").typ("y") },
+		"ask_whole":    func(r *robot) { r.connect().asked("reasons").press("v") },
+		"ask_panel":    func(r *robot) { r.connect().asked("several").press("v") },
+		"ask_edit":     func(r *robot) { r.connect().asked("hostile").press("e") },
+		"ask_reason":   func(r *robot) { r.connect().asked("once").press("r") },
+		"ask_instead":  func(r *robot) { r.connect().asked("once").say("Something else.") },
+		"ask_typing":   func(r *robot) { r.connect().asked("once").typ("Something") },
+		"ask_host":     func(r *robot) { r.connect().wants("registry.npmjs.org") },
+		"ask_settings": func(r *robot) { r.connect().leaves(11) },
+		"ask_settings_panel": func(r *robot) {
+			r.connect().leaves(11).asksHost("v")
+			r.key(tea.Key{Code: tea.KeyEnd})
+			r.asksHost("y")
+		},
+		"ask_outside":      func(r *robot) { r.connect().failsInside() },
+		"ask_outside_rule": func(r *robot) { r.connect().failsInside().asksHost("a") },
+		"ask_push":         func(r *robot) { r.connect().asked("push") },
+		"searching":        func(r *robot) { r.connect().say("/search") },
 		"search": func(r *robot) {
 			r.connect().say("/search tea")
 			r.until("results", func() bool {
