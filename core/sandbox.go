@@ -96,6 +96,8 @@ type JobNetwork struct {
 	Ports []uint16 // empty: those of HTTPS and HTTP, and that of SSH for hosts that are named
 
 	Local []uint16 // ports of this machine's own address that the job reaches at its own address
+	// Reached tells that the job was connected to one of them, before anything of it is read; nil: nobody wants to know.
+	Reached func(port uint16)
 	// Listens is asked once for each port on which the job listens, whether this machine reaches it at the same port of its own
 	// address. It may ask a person, and is called from several goroutines; nil: none is opened.
 	Listens func(ctx context.Context, port uint16) bool

@@ -90,7 +90,7 @@ func (c *call) follow(ctx context.Context, l *Local, p *plan, v *vigil, files *l
 		if n := c.job.Network; n != nil {
 			network, fault = egress.Start(egress.Config{
 				Allows: n.Allows, Ask: n.Ask, Outside: l.cfg.outside(), Bytes: c.job.Limits.Traffic, Local: n.Local, Ours: l.cfg.Ours,
-				Listens: n.Listens, Opened: n.Opened, Listening: func() []uint16 { return listening(s.pid) },
+				Reached: n.Reached, Listens: n.Listens, Opened: n.Opened, Listening: func() []uint16 { return listening(s.pid) },
 			}, sockets)
 		}
 		return fault
@@ -128,7 +128,7 @@ func (c *call) ending(status frame.Status, fault error) error {
 		return core.E(core.Unavailable, "open the sandbox's network: %w", fault).WithHint("the daemon may have too many files open")
 	case status.Failed != nil:
 		return c.refused(status.Failed)
-	case status.Ended == nil && c.result.Layers == nil:
+	case status.Ended == nil && c.result.Setup == 0:
 		return core.E(core.Unavailable, "the sandbox ended before the program began").WithHint("try again; loci doctor says more")
 	case status.Ended == nil:
 		c.result.Ended = core.JobKilled

@@ -2,11 +2,14 @@ package sandbox
 
 import (
 	"bytes"
+	"crypto/rand"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
+	"syscall"
 
 	"loci/core"
 )
@@ -83,35 +86,55 @@ func remember(dir string) (*acted, error) {
 // each calls a function with everything that git acts on in the folder, outer names first.
 func (a *acted) each(do func(name string, f actedFile) error) error {
 	for _, top := range guarded {
-		err := fs.WalkDir(a.root.FS(), top, func(name string, d fs.DirEntry, err error) error {
-			if err != nil {
-				return nil //nolint:nilerr // it isn't there, or can't be read by git either
-			}
-			f, err := a.read(name, d.Type())
-			if err != nil {
-				return nil //nolint:nilerr // likewise
-			}
-			return do(name, f)
-		})
-		if err != nil {
+		if err := a.walk(top, do); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (a *acted) read(name string, kind fs.FileMode) (f actedFile, err error) {
+// walk calls a function with what stands under a name, and with all that is in it. What isn't there, or can't be read, git doesn't
+// read either.
+func (a *acted) walk(name string, do func(name string, f actedFile) error) error {
+	f, err := a.read(name)
+	if err != nil {
+		return nil //nolint:nilerr // see above
+	}
+	if err := do(name, f); err != nil || !f.mode.IsDir() {
+		return err
+	}
+	dir, err := a.open(name)
+	if err != nil {
+		return nil //nolint:nilerr // likewise
+	}
+	entries, _ := dir.ReadDir(-1) // of those that were read
+	_ = dir.Close()               // nothing was written
+	slices.SortFunc(entries, func(x, y fs.DirEntry) int { return strings.Compare(x.Name(), y.Name()) })
+	for _, e := range entries {
+		if err := a.walk(name+"/"+e.Name(), do); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// open opens what stands under a name to be read. It waits for nobody: another job may have put a pipe there.
+func (a *acted) open(name string) (*os.File, error) {
+	return a.root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+}
+
+func (a *acted) read(name string) (f actedFile, err error) {
 	info, err := a.root.Lstat(name)
 	if err != nil {
 		return f, err
 	}
 	f.mode = info.Mode()
 	switch {
-	case kind&fs.ModeSymlink != 0:
+	case f.mode&fs.ModeSymlink != 0:
 		to, err := a.root.Readlink(name)
 		f.text = []byte(to)
 		return f, err
-	case kind.IsRegular():
+	case f.mode.IsRegular():
 		f.text, err = a.head(name)
 	}
 	return f, err
@@ -119,11 +142,14 @@ func (a *acted) read(name string, kind fs.FileMode) (f actedFile, err error) {
 
 // head reads a file, and of one that is too large to be remembered so much that it shows.
 func (a *acted) head(name string) ([]byte, error) {
-	file, err := a.root.Open(name)
+	file, err := a.open(name)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = file.Close() }() // nothing was written
+	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
+		return nil, fs.ErrNotExist // something else is there by now
+	}
 	return io.ReadAll(io.LimitReader(file, mostKeptBytes+1))
 }
 
@@ -132,13 +158,24 @@ func (all actedFolders) restore() (changed []string) {
 	for _, a := range all {
 		if now, err := os.Lstat(a.path); err != nil || !os.SameFile(a.was, now) {
 			changed = append(changed, a.path) // another one is in its place, or none
-			if err == nil {
-				_ = os.Rename(a.path, a.path+".replaced") // git does not follow that name
+			if err == nil {                   // git does not follow the other name
+				if err := moveAside(a.path); err != nil {
+					changed = append(changed, a.path+" is not what it was, and could not be moved aside: "+err.Error())
+				}
 			}
 		}
 		changed = append(changed, a.back()...)
 	}
 	return changed
+}
+
+// moveAside gives what stands under a path another name, also where the job has taken the first one.
+func moveAside(path string) error {
+	err := os.Rename(path, path+".replaced")
+	if err != nil {
+		err = os.Rename(path, path+".replaced-"+strings.ToLower(rand.Text()[:8]))
+	}
+	return err
 }
 
 func (a *acted) back() (changed []string) {

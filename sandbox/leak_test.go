@@ -81,12 +81,31 @@ func mountsOf(t *testing.T, process string) string {
 
 func TestAKilledDaemonLeavesNoProcess(t *testing.T) {
 	t.Parallel()
-	mark := fmt.Sprintf("%d.5", 1_000_000+os.Getpid())
-	scratch := filepath.Join(t.TempDir(), "jobs")
+	scratch := killed(t, Full, "5")
+	if len(list(t, scratch)) != 1 {
+		t.Error("this test sees nothing: the killed daemon left no temporary folder")
+	}
+	New(Config{Mode: Full, Scratch: scratch}).Close()
+	if _, err := os.Stat(scratch); err == nil {
+		t.Error("the next daemon leaves the temporary folder of the killed one")
+	}
+}
+
+func TestAKilledDaemonLeavesNoProcessOfALineThatNothingConfines(t *testing.T) {
+	t.Parallel()
+	killed(t, Off, "25")
+}
+
+// killed kills a daemon while a line runs that has left something outside of its group, and waits until all of it has ended.
+func killed(t *testing.T, mode Mode, own string) (scratch string) {
+	t.Helper()
+	mark := fmt.Sprintf("%d.%s", 1_000_000+os.Getpid(), own)
+	scratch = filepath.Join(t.TempDir(), "jobs")
 	cmd := exec.CommandContext(t.Context(), "/proc/self/exe")
 	cmd.Dir = t.TempDir()
 	cmd.Env = []string{
 		orphan + "=setsid sleep " + mark + " & sleep " + mark + " & echo begun; wait", "PWD=" + cmd.Dir, "LOCI_TEST_SCRATCH=" + scratch,
+		"LOCI_TEST_MODE=" + string(mode), path,
 	}
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -104,12 +123,45 @@ func TestAKilledDaemonLeavesNoProcess(t *testing.T) {
 	}
 	_ = cmd.Wait() // it was killed
 	coretest.Until(t, "nothing of the job is left", func() bool { return running(t, mark) == 0 })
-	if len(list(t, scratch)) != 1 {
-		t.Error("this test sees nothing: the killed daemon left no temporary folder")
+	return scratch
+}
+
+func TestALineThatNothingConfinesLeavesNoProcess(t *testing.T) {
+	t.Parallel()
+	off, full := New(Config{Mode: Off}), New(Config{Mode: Full})
+	t.Cleanup(off.Close)
+	t.Cleanup(full.Close)
+	for name, tt := range map[string]struct {
+		box  *Local
+		wall time.Duration
+		tail string
+		want core.JobEnd
+	}{
+		"off": {off, 0, "exit 3", core.JobExited}, "uncaged": {full, 0, "exit 3", core.JobExited},
+		"off, stopped": {off, time.Second, "wait", core.JobTimedOut}, "uncaged, stopped": {full, time.Second, "wait", core.JobTimedOut},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			mark := fmt.Sprintf("%d.%d", 2_000_000+os.Getpid(), len(name))
+			const script = "setsid sleep MARK & (setsid sh -c 'setsid sleep MARK & exec sleep MARK' >/dev/null 2>&1 &) ; sleep MARK & " +
+				"while ! test $(pgrep -cf ^sleep.MARK) = 4; do sleep 0.02; done; echo $$; "
+			job := core.Job{
+				Profile: core.JobShell, Argv: []string{"sh", "-c", strings.ReplaceAll(script, "MARK", mark) + tt.tail}, Env: []string{path},
+				Dir: t.TempDir(), Uncaged: tt.box == full, Limits: core.JobLimits{Wall: tt.wall},
+			}
+			r := run(t.Context(), t, tt.box, job)
+			if r.Ended != tt.want || tt.want == core.JobExited && r.ExitCode != 3 || len(r.Layers) > 0 || len(r.Stdout.Kept) == 0 {
+				t.Errorf("it ended as %+v, having said %q", r, r.Stdout.Kept)
+			}
+			if n := running(t, mark); n != 0 {
+				t.Errorf("%d processes are left", n)
+			}
+		})
 	}
-	New(Config{Mode: Full, Scratch: scratch}).Close()
-	if _, err := os.Stat(scratch); err == nil {
-		t.Error("the next daemon leaves the temporary folder of the killed one")
+	job := sh("true")
+	job.Profile, job.Dir = core.JobShell, "/no/such/folder"
+	if _, err := off.Run(t.Context(), job); core.KindOf(err) != core.NotFound {
+		t.Errorf("in a folder that is not there: %v", err)
 	}
 }
 

@@ -29,7 +29,8 @@ func TestMain(m *testing.M) {
 	if script := os.Getenv(orphan); script != "" {
 		job := in(os.Getenv("PWD"), script)
 		job.Live = os.Stdout
-		_, _ = New(Config{Mode: Full, Scratch: os.Getenv("LOCI_TEST_SCRATCH")}).Run(context.Background(), job) // it is killed
+		l := New(Config{Mode: Mode(os.Getenv("LOCI_TEST_MODE")), Scratch: os.Getenv("LOCI_TEST_SCRATCH")})
+		_, _ = l.Run(context.Background(), job) // it is killed
 		os.Exit(1)
 	}
 	os.Exit(m.Run())

@@ -18,12 +18,10 @@ import (
 )
 
 // reduced runs a job with the layers that this machine can have, as a person chose. What it lacks is found by trying all, and
-// remembered. Without Landlock and without namespaces, nothing would keep a job from any file: then it is refused here, too.
+// remembered for a while. Without Landlock and without namespaces, nothing would keep a job from any file: then it is refused here, too.
 func (c *call) reduced(ctx context.Context, l *Local) error {
 	for {
-		l.mu.Lock()
-		lacks := l.lacks
-		l.mu.Unlock()
+		lacks := l.lacking()
 		c.leaves, c.lacks = lacks.layers, ""
 		if lacks.namespaces {
 			return c.restricted(ctx, l)
@@ -41,6 +39,7 @@ func (c *call) reduced(ctx context.Context, l *Local) error {
 
 // with adds a step that the machine can't do.
 func (k lacking) with(step string) lacking {
+	k.until = time.Now().Add(lackFor)
 	switch {
 	case step != frame.LayerLandlock && step != frame.LayerSeccomp:
 		k.namespaces = true
@@ -92,20 +91,24 @@ func (c *call) restricted(ctx context.Context, l *Local) error {
 		return core.E(core.Unavailable, "open what a sandbox needs: %w", err).WithHint("the daemon may have too many files open")
 	}
 	defer files.close()
-	cmd, err := startReduced(files.theirs)
+	cmd, err := startBeside(files.theirs)
 	frame.Close(files.theirs...)
 	if err != nil {
 		return core.E(core.Unavailable, "start the sandbox: %w", err).WithHint("loci doctor says more")
 	}
-	err = c.accompany(ctx, p, files, cmd, began)
+	status, stopped := c.accompany(ctx, p.spec, files, cmd, began, func(ctx context.Context) { c.watch(ctx, cmd.Process.Pid, p.disks()) })
 	v.end()
 	c.result.Changed = append(kept.restore(), p.changed()...)
-	return err
+	if stopped {
+		c.result.Ended, c.result.Bared = why(ctx)
+		return nil
+	}
+	return c.ending(status, nil)
 }
 
-// startReduced starts this program as the first process of such a job. It is in the daemon's namespaces, so that the daemon can
-// start it: without new ones, no memory is copied.
-func startReduced(theirs []*os.File) (*exec.Cmd, error) {
+// startBeside starts this program as the first process of a job without namespaces. It is in the daemon's namespaces, so that the
+// daemon can start it: without new ones, no memory is copied.
+func startBeside(theirs []*os.File) (*exec.Cmd, error) {
 	if !stage.Able() {
 		return nil, os.ErrInvalid
 	}
@@ -116,16 +119,18 @@ func startReduced(theirs []*os.File) (*exec.Cmd, error) {
 	return cmd, cmd.Start()
 }
 
-// accompany follows such a job to its end. When it returns, no process of the job is left.
-func (c *call) accompany(ctx context.Context, p *plan, files *lent, cmd *exec.Cmd, began time.Time) error {
-	stopped := context.AfterFunc(ctx, func() { _ = files.control.CloseWrite() }) // at which it ends everything
+// accompany follows such a job to its end, and reports whether it was stopped. When it returns, no process of the job is left.
+func (c *call) accompany(
+	ctx context.Context, spec frame.Spec, files *lent, cmd *exec.Cmd, began time.Time, watch func(context.Context),
+) (status frame.Status, stopped bool) {
+	goesOn := context.AfterFunc(ctx, func() { _ = files.control.CloseWrite() }) // at which it ends everything
 	var work sync.WaitGroup
 	work.Go(func() { c.out.drain(files.out, &c.result.Stdout) })
 	work.Go(func() { c.out.drain(files.err, &c.result.Stderr) })
 	work.Go(func() { feed(files.in, c.job.Stdin) })
 	watching, stopWatching := context.WithCancel(ctx)
-	work.Go(func() { c.watch(watching, cmd.Process.Pid, p.disks()) })
-	status, _ := converse(files.control, p.spec, func(layers []string, sockets []*os.File) error { // its fault is that nothing is said
+	work.Go(func() { watch(watching) })
+	status, _ = converse(files.control, spec, func(layers []string, sockets []*os.File) error { // its fault is that nothing is said
 		frame.Close(sockets...)
 		c.result.Layers, c.result.Setup = layers, time.Since(began)
 		if files.channel != nil {
@@ -138,11 +143,7 @@ func (c *call) accompany(ctx context.Context, p *plan, files *lent, cmd *exec.Cm
 	stopWatching()
 	files.end()
 	work.Wait()
-	if !stopped() {
-		c.result.Ended, c.result.Bared = why(ctx)
-		return nil
-	}
-	return c.ending(status, nil)
+	return status, !goesOn()
 }
 
 // grant says what the job may do with files. What a mask hides or a rule keeps is left out of what is granted, which can only be

@@ -8,9 +8,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"loci/core"
 	"loci/core/coretest"
@@ -239,6 +242,84 @@ func TestALevelIsNotRememberedOfATryThatWasGivenUp(t *testing.T) {
 	l.Level(gone)
 	if level := l.Level(t.Context()); level != LevelFull {
 		t.Errorf("it is %s", level)
+	}
+}
+
+func TestWhatAMachineCouldNotDoOnceIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	for until, reduced := range map[time.Time]bool{time.Now().Add(time.Hour): true, time.Now().Add(-time.Second): false} {
+		l := reducedTo(t, lacking{namespaces: true, until: until})
+		l.level = LevelReduced
+		_, job := yard(t)
+		r := says(t, l, job, "echo here", "here")
+		if got := slices.Contains(r.Layers, frame.LayerReduced); got != reduced {
+			t.Errorf("tried again after %s: %v", until, r.Layers)
+		}
+		if level := l.Level(t.Context()); (level == LevelReduced) != reduced {
+			t.Errorf("it is said to be %s", level)
+		}
+	}
+	if k := (lacking{}).with("root"); k.until.IsZero() {
+		t.Error("one failed step counts for good")
+	}
+}
+
+func TestAPipeAmongHooksHoldsNobodyUp(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for _, name := range []string{"hooks", "hooks/sub"} {
+		if err := os.Mkdir(filepath.Join(dir, name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"hooks/pre-commit", "hooks/sub/pipe", "config"} {
+		if err := unix.Mkfifo(filepath.Join(dir, name), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a, err := remember(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer actedFolders{a}.close()
+	if f := a.files["hooks/sub/pipe"]; f.mode.IsRegular() || len(a.files) != 5 {
+		t.Errorf("remembered: %+v", a.files)
+	}
+	if _, err := a.head("hooks/pre-commit"); err == nil { // where a file was when it was looked at
+		t.Error("a pipe is read as a file")
+	}
+	if changed := (actedFolders{a}).restore(); len(changed) != 0 {
+		t.Errorf("changed: %v", changed)
+	}
+}
+
+func TestWhatIsInThePlaceOfAGitFolderIsMovedAsideOrNamed(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	git := filepath.Join(dir, ".git")
+	for _, name := range []string{git, git + ".replaced", git + ".replaced/x"} { // a job can take the name
+		if err := os.Mkdir(name, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := moveAside(git); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Lstat(git); err == nil {
+		t.Error("it stands there still")
+	}
+	if err := os.Mkdir(git, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	a, err := remember(git)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer actedFolders{a}.close()
+	a.was, _ = os.Lstat(dir) // as if another one were in its place
+	a.path = "/proc/self/task"
+	if changed := strings.Join((actedFolders{a}).restore(), " "); !strings.Contains(changed, "could not be moved aside: ") {
+		t.Errorf("what could not be done is not said: %q", changed)
 	}
 }
 

@@ -101,9 +101,8 @@ func (l *Local) Run(ctx context.Context, job core.Job) (core.JobResult, error) {
 
 // reducedTo reports whether layers are left out, as far as that is known.
 func (l *Local) reducedTo() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.lacks.namespaces || len(l.lacks.layers) > 0
+	lacks := l.lacking()
+	return lacks.namespaces || len(lacks.layers) > 0
 }
 
 // Level is how much of the sandbox works, without trying more than has to be tried.
@@ -111,6 +110,7 @@ func (l *Local) Level(ctx context.Context) Level {
 	if l.cfg.Mode != Reduced {
 		return l.cfg.Mode.level()
 	}
+	l.lacking() // what has to be tried again, is
 	l.mu.Lock()
 	level := l.level
 	l.mu.Unlock()
@@ -159,6 +159,20 @@ type call struct {
 type lacking struct {
 	layers     []string // that are left out
 	namespaces bool
+	until      time.Time // when it is tried again; zero: never
+}
+
+// lackFor is how long it counts that a step could not be done: it may have been for want of memory, or of descriptors.
+const lackFor = time.Minute
+
+// lacking is what the machine is taken to be unable to do.
+func (l *Local) lacking() lacking {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if u := l.lacks.until; !u.IsZero() && time.Now().After(u) {
+		l.lacks, l.level = lacking{}, ""
+	}
+	return l.lacks
 }
 
 // stopped is the cause of a context that ends because a job went over a limit.

@@ -29,6 +29,10 @@ func (c *call) unconfined(ctx context.Context) error {
 	if program == "" {
 		return core.E(core.NotFound, "there is no program %q", c.job.Argv[0])
 	}
+	line := c.job.Uncaged || c.job.Profile == core.JobShell // it ends with what it started
+	if line && adopts() {
+		return c.adopted(ctx, dir)
+	}
 	cmd := exec.CommandContext(ctx, program, c.job.Argv[1:]...)
 	cmd.Args = c.job.Argv
 	cmd.Dir, cmd.Env, cmd.Stdin = dir, c.job.Env, bytes.NewReader(c.job.Stdin)
@@ -42,7 +46,7 @@ func (c *call) unconfined(ctx context.Context) error {
 	defer runtime.UnlockOSThread()
 	endWithUs(cmd)
 	err := c.runWithChannel(ctx, cmd)
-	if c.job.Uncaged || c.job.Profile == core.JobShell { // the line is over, with what it started
+	if line {
 		endGroup(cmd)
 	}
 	var exit *exec.ExitError

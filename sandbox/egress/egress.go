@@ -37,7 +37,8 @@ type Config struct {
 	Outside Outside
 	Bytes   int64 // at most so many, in both directions together
 
-	Local     []uint16        // as core.JobNetwork has it, like Listens and Opened
+	Local     []uint16 // as core.JobNetwork has it, like Reached, Listens and Opened
+	Reached   func(port uint16)
 	Ours      func() []uint16 // ports of this machine that no job reaches; nil: none
 	Listens   func(ctx context.Context, port uint16) bool
 	Opened    func(port uint16, err error)

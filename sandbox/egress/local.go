@@ -32,6 +32,9 @@ func (e *Egress) serveLocal(inside net.Conn, port uint16) {
 			continue
 		}
 		defer e.cutWithJob(outside)()
+		if e.cfg.Reached != nil {
+			e.cfg.Reached(port)
+		}
 		e.join(name, inside, outside)
 		return
 	}

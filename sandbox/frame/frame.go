@@ -69,6 +69,7 @@ type Spec struct {
 	Processes int
 
 	Channel bool    // without namespaces: whether it has one
+	Free    bool    // nothing confines it: what it leaves is ended with it, no more
 	Reduced bool    // it has no namespaces and no root of its own
 	Grants  []Grant // what it then may do with files, beside the system's
 

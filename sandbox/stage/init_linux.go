@@ -239,8 +239,12 @@ func (c *cell) start() (int, error) {
 	for i, f := range c.in {
 		files[i] = f.Fd()
 	}
+	how := &syscall.SysProcAttr{Setsid: true}
+	if c.spec.Free { // it could end its watcher
+		how.Pdeathsig = syscall.SIGKILL
+	}
 	pid, err := syscall.ForkExec(c.program, c.spec.Argv, &syscall.ProcAttr{
-		Dir: c.spec.Dir, Env: c.spec.Env, Files: files, Sys: &syscall.SysProcAttr{Setsid: true},
+		Dir: c.spec.Dir, Env: c.spec.Env, Files: files, Sys: how,
 	})
 	frame.Close(c.in...)
 	return pid, err

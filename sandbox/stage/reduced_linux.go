@@ -23,7 +23,8 @@ import (
 const leastReducedLandlock = 6
 
 // reduce confines a job where no namespaces can be made: it stays in the machine's own, and what it may do there is taken from it.
-// This process stays outside of that, adopts what the job leaves running, and ends it with the job, or with the daemon.
+// This process stays outside of that, adopts what the job leaves running, and ends it with the job, or with the daemon. That is all it
+// does for a job that nothing confines.
 func reduce() int {
 	debug.SetGCPercent(-1)
 	signal.Notify(make(chan os.Signal, 1)) // a job can't signal it; a terminal could
@@ -37,11 +38,16 @@ func reduce() int {
 	}
 	var fault *frame.Fault
 	var pid int
-	apart(func() {
-		if fault = c.run(reducedSteps()); fault != nil {
+	steps, on, begun := reducedSteps(), apart, frame.Status{Layers: []string{frame.LayerReduced}}
+	if c.spec.Free {
+		steps, on, begun = freeSteps(), here, frame.Status{}
+	}
+	on(func() {
+		if fault = c.run(steps); fault != nil {
 			return
 		}
-		err := frame.Write(control, frame.Status{Layers: append([]string{frame.LayerReduced}, c.layers...)})
+		begun.Layers = append(begun.Layers, c.layers...)
+		err := frame.Write(control, begun)
 		if err == nil {
 			fault = c.run([]step{{"start", func(c *cell) error { pid, err = c.start(); return err }}})
 		}
@@ -64,6 +70,12 @@ func reduce() int {
 	return 0
 }
 
+// here does something on this thread, which stays as long as the process: the kernel ends the job when it goes.
+func here(do func()) {
+	runtime.LockOSThread()
+	do()
+}
+
 // apart does something on a thread of its own, which stays with it: what is taken from that thread, the job has no more, and this
 // process keeps. The process's first thread stands for it wherever signals are judged, so that it is another one.
 func apart(do func()) {
@@ -78,6 +90,16 @@ func apart(do func()) {
 		close(done)
 	}()
 	<-done
+}
+
+// freeSteps are those of a job that nothing confines.
+func freeSteps() []step {
+	return []step{
+		{"descriptors", func(*cell) error { return closeOthers() }},
+		{"survivors", func(*cell) error { return unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) }},
+		{"folder", func(c *cell) error { return unix.Chdir(c.spec.Dir) }},
+		{"program", (*cell).findProgram},
+	}
 }
 
 // reducedSteps are those of a job without namespaces, in their order.

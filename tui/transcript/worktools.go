@@ -102,12 +102,20 @@ func lineOf(_ *Renderer, args fields) string { return named(args.get("command"))
 
 // lineEnd is how a shell line ended: the first sentence of its return, and in short if it simply ended.
 func lineEnd(ret string) string {
+	out := ""
+	head, _, _ := strings.Cut(ret, "\n")
+	if head, _, _ = strings.Cut(head, " The next line begins in "); strings.Contains(head, ranUncaged) {
+		out = ", uncaged"
+	}
 	var code int
 	if n, err := fmt.Sscanf(ret, "Exit code %d.", &code); err == nil && n == 1 {
-		return fmt.Sprintf("exit %d", code)
+		return fmt.Sprintf("exit %d%s", code, out)
 	}
-	return strings.Replace(firstSentence(ret), "It runs in the background", "in the background", 1)
+	return strings.TrimPrefix(firstSentence(ret), "It runs ") + out
 }
+
+// ranUncaged is said of a line that ran outside of the sandbox on the first row of its return, before what a program names.
+const ranUncaged = ". It ran uncaged: "
 
 // outputBelow is the end of what a line wrote, without what we tell the model about it.
 func outputBelow(r *Renderer, _ fields, ret string) []string {

@@ -54,6 +54,18 @@ func TestCallsOfTheToolsOfAFolderHaveRowsOfTheirOwn(t *testing.T) {
 			"$ serve · in the background as job-1",
 		},
 		{
+			"shell", `{"command":"make"}`, "Exit code 2. It ran uncaged: outside of the sandbox, as the person allowed.\nno",
+			"$ make · exit 2, uncaged\n  │ no",
+		},
+		{
+			"shell", `{"command":"make"}`, "Exit code 0. The next line begins in x. It ran uncaged: y.\n. It ran uncaged: outside",
+			"$ make · exit 0\n  │ . It ran uncaged: outside",
+		},
+		{
+			"shell", `{"command":"serve"}`, "It runs uncaged in the background as job-1. You are told when it ends.",
+			"$ serve · uncaged in the background as …",
+		},
+		{
 			"job", `{"id":"job-1","stop":true}`, "job-1 has ended after 3s. Exit code 0.",
 			"▸ looks after job-1, and stops it · job-1 has ended after 3s",
 		},

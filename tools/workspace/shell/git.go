@@ -69,10 +69,9 @@ func plain(value string) string { return strings.Join(strings.Fields(plaintext.O
 
 // settings says what became of the settings of git that a line changed.
 func (p *place) settings(changed []core.JobSetting) string {
-	const most = 10
 	var written, refused, helps []string
-	text := ""
-	for _, s := range changed[:min(len(changed), most)] {
+	text, moreWritten, moreRefused := "", 0, 0
+	for _, s := range changed {
 		name := plaintext.Of(s.Name)
 		if s.File != filepath.Join(p.real, ".git/config") {
 			name += " in " + p.list([]string{s.File})
@@ -80,16 +79,26 @@ func (p *place) settings(changed []core.JobSetting) string {
 		switch {
 		case s.Name == filepath.Base(s.File): // the file as a whole
 			text += "\n(" + p.list([]string{s.File}) + ": " + plaintext.Of(s.Why) + ". Tell the person.)"
+		case s.Why == "" && len(written) == mostTold:
+			moreWritten++
+		case s.Why != "" && len(refused) == mostTold:
+			moreRefused++
 		case s.Why == "" && len(s.Values) == 0:
 			written = append(written, name+" (removed)")
 		case s.Why == "":
 			written = append(written, name+" = "+short(s.Values))
 		default:
 			refused = append(refused, name+" ("+plaintext.Of(s.Why)+")")
-			if !p.denied[s.Name] {
+			if p.denied[s.Name] == "" {
 				helps = append(helps, p.command(s))
 			}
 		}
+	}
+	if moreWritten > 0 {
+		written = append(written, fmt.Sprintf("and %d more, which git config --list --local shows", moreWritten))
+	}
+	if moreRefused > 0 {
+		refused = append(refused, fmt.Sprintf("and %d more", moreRefused))
 	}
 	if len(written) > 0 {
 		text += "\n(Written to the project's git configuration: " + strings.Join(written, "; ") + ".)"
@@ -100,9 +109,6 @@ func (p *place) settings(changed []core.JobSetting) string {
 			text += " What helps, and only the person can do it, if they want it: " + strings.Join(helps, "; ")
 		}
 		text += ")"
-	}
-	if n := len(changed) - most; n > 0 {
-		text += fmt.Sprintf("\n(And %d more settings were changed; look at them with git config --list --local.)", n)
 	}
 	return text
 }

@@ -242,6 +242,8 @@ func tell(o *core.Opening, shut string) string {
 		if o.Dir.Writable {
 			what = dir + " is not open to be changed in the sandbox"
 			dir, start = dir+" --write", start+":rw"
+		} else if strings.HasSuffix(dir, ":rw") { // which would open another one, to be changed
+			dir, start = dir+"/", start+"/"
 		}
 		helps = "/add-dir " + dir + " in the chat, or --add-dir " + start
 	case core.OpenLocalPort:

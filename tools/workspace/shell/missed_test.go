@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -212,12 +213,15 @@ func TestALineLetOutIsBoundedAndLeavesNothing(t *testing.T) {
 		}
 	}
 	r := p.call(t.Context(), shell.Args{Command: "test -d " + p.home + " && echo $KEY $HOME; sleep 1000 & echo $!"})
-	p.says(r.Text, "value "+p.home, "It ran uncaged")
-	rows := strings.Split(r.Text, "\n")
-	coretest.Until(t, "what it left has ended", func() bool { return !alive(rows[len(rows)-2]) })
+	p.says(r.Text, "value "+p.home, "Exit code 0. It ran uncaged: outside")
+	rows := strings.Split(strings.TrimSuffix(r.Text, "\n</foreign>"), "\n")
+	pid := rows[len(rows)-1]
+	if _, err := strconv.Atoi(pid); err != nil || alive(pid) {
+		t.Errorf("of what it left, %q is there still: %s", pid, r.Text)
+	}
 	short := 1
 	r = p.call(t.Context(), shell.Args{Command: "echo $$; sleep 1000 & sleep 1000", Timeout: &short})
-	p.says(r.Text, "It was stopped after 1s, with what it had started, but for what had left its group")
+	p.says(r.Text, "It was stopped after 1s, with all that it had started")
 	r = p.call(t.Context(), shell.Args{Command: "head -c 100000000 /dev/zero"})
 	p.says(r.Text, "it wrote too much")
 }
@@ -261,6 +265,9 @@ func TestALineReachesAPortOfThisMachineThatAPersonOpens(t *testing.T) {
 	line := fmt.Sprintf("exec 3<>/dev/tcp/127.0.0.1/%d && cat <&3", port)
 	r := p.opening(fmt.Sprintf("bash -c '%s' || { echo connect ECONNREFUSED 127.0.0.1:%d; exit 1; }", line, port))
 	p.says(r.Text, "Exit code 0.", fmt.Sprintf("The person opened the port %d of this machine to it, and it ran again", port), "hello")
+	source := fmt.Sprintf("localhost:%d", port) // what it read there nobody vouches for
+	p.says(r.Text, `<foreign from="`+source+`">`)
+	p.is(r.Source, source)
 	want := fmt.Sprintf("local_port  false %d [local_port(%d)]", port, port)
 	if a.said() != want {
 		t.Errorf("asked %q, not %q", a.said(), want)
@@ -274,7 +281,10 @@ func TestALineReachesAPortOfThisMachineThatAPersonOpens(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.rules = set
-	p.says(p.opening(line).Text, "Exit code 0.\n", "hello")
+	r = p.opening(line)
+	p.says(r.Text, "Exit code 0.\n", "hello")
+	p.is(r.Source, source)
+	p.is(p.opening("echo hello").Source, "") // it may, and does not
 	said := a.said()
 	r = p.opening(fmt.Sprintf("echo connect ECONNREFUSED 127.0.0.1:%d; exit 1", port))
 	if strings.Contains(r.Text, "ran again") || strings.Contains(r.Text, "only the person") || a.said() != said {

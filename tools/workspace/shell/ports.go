@@ -18,6 +18,7 @@ const leastPassing = 32768
 // openPorts opens ports, as rules and persons say.
 func (p *place) openPorts(n *core.JobNetwork, opens core.Openings, l jobs.Line, out *output) {
 	n.Local = p.reaches(opens)
+	n.Reached = func(port uint16) { out.from.add(fmt.Sprintf("localhost:%d", port)) } // whoever listens there is not the person
 	n.Listens = func(ctx context.Context, port uint16) bool { return listensAt(ctx, l, opens, port) }
 	n.Opened = func(port uint16, err error) { out.note(opened(port, err)) }
 }

@@ -13,6 +13,14 @@ import (
 // NoticeGit tells the person which settings of git a line changed in the project, or wanted to.
 const NoticeGit = "git"
 
+// denier is who said no to a setting, so that nothing says how to have it all the same.
+type denier string
+
+const (
+	byRule   denier = "a rule"
+	byPerson denier = "the person" // as they were asked
+)
+
 // Bounds of what a person is asked about at once: they have to see all of it.
 const (
 	mostAsked = 10
@@ -33,7 +41,7 @@ func (p *place) settle(ctx context.Context, r *core.JobResult, env core.ToolEnv,
 		case may:
 			allowed = append(allowed, i)
 		case why != "":
-			s.Why = why
+			s.Why, p.denied[s.Name] = why, byRule
 		case asks && env.Client.Unattended:
 			unasked = append(unasked, i)
 		case asks && len(strings.Join(s.Values, " ")) <= longAsked && len(asked) < mostAsked:
@@ -48,7 +56,7 @@ func (p *place) settle(ctx context.Context, r *core.JobResult, env core.ToolEnv,
 		for _, i := range asked {
 			r.Settings[i].Why = why
 			if final {
-				p.denied[r.Settings[i].Name] = true
+				p.denied[r.Settings[i].Name] = byPerson
 			}
 		}
 	}
@@ -72,7 +80,7 @@ func (p *place) tell(all []core.JobSetting, unasked []int, env core.ToolEnv) (ou
 	var written, refused []core.JobSetting
 	for i := range all {
 		switch s := &all[i]; {
-		case s.Name == filepath.Base(s.File) || p.denied[s.Name]: // the file as a whole is the model's to tell of
+		case s.Name == filepath.Base(s.File) || p.denied[s.Name] == byPerson: // the file as a whole is the model's to tell of
 		case s.Why == "":
 			written = append(written, *s)
 		default:

@@ -157,3 +157,22 @@ func TestMoreThanAPersonCanSeeAtOnceIsNotAsked(t *testing.T) {
 	p.says(r.Text, "git config --edit")
 	p.says(told(r), "git: The project's git configuration was not changed as a line wanted it: core.pager = xxx")
 }
+
+func TestWhatARuleForbidsIsNotSaidHowToDo(t *testing.T) {
+	t.Parallel()
+	p := attended(t)
+	set, err := permission.ParseList(permission.List{Deny: []string{"git_config(alias.*)"}}, permission.FromSession)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.env.Workspace.Settings = permission.Set(set).Settings(permission.Place{Mode: core.ModeAsk, Root: p.dir})
+	before := p.config()
+	r := p.call(t.Context(), shell.Args{Command: "for i in 1 2 3 4 5 6 7 8 9 10 11 12; do git config alias.a$i '!make'; done"})
+	p.is(p.config(), before)
+	p.says(r.Text, "alias.a1 (the rule git_config(alias.*) of this session forbids it)", "and 2 more.)")
+	for _, not := range []string{"What helps", "settings were changed", "Written"} {
+		if strings.Contains(r.Text, not) {
+			t.Errorf("%q is said: %s", not, r.Text)
+		}
+	}
+}

@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -106,7 +107,7 @@ func (s *Shell) Run(ctx context.Context, args Args, env core.ToolEnv) (core.Tool
 		p.close() // it may never have begun
 		return refusal(err)
 	case job != "":
-		return behind(job, args.Background, out), nil
+		return behind(job, args.Background, env.Workspace.Uncaged, out), nil
 	}
 	return result, nil
 }
@@ -181,12 +182,16 @@ func (p *place) onlyReads(text string) bool {
 }
 
 // behind is what the model reads of a line that goes on in the background.
-func behind(job string, wanted bool, out *output) core.ToolResult {
-	text := "It runs in the background as " + job + "."
-	if !wanted {
-		text = "The person sent it to the background, where it goes on as " + job + "."
+func behind(job string, wanted, uncaged bool, out *output) core.ToolResult {
+	how := ""
+	if uncaged {
+		how = "uncaged "
 	}
-	text += " You are told when it ends; the tool job shows what it has written until then, and stops it."
+	text := "It runs " + how + "in the background as " + job
+	if !wanted {
+		text = "The person sent it to the background, where it goes on " + how + "as " + job
+	}
+	text += ". You are told when it ends; the tool job shows what it has written until then, and stops it."
 	if shown := out.Text(); shown != "" {
 		text += "\n" + shown
 	}
@@ -237,15 +242,15 @@ type place struct {
 	local       []uint16            // likewise: ports of this machine
 	uncaged     bool
 	cache       *os.Root
-	end         string          // a file of the cache folder in which bash notes where the line ended
-	git         string          // another one: git's configuration of the account
-	denied      map[string]bool // settings of git to which the person said no
+	end         string            // a file of the cache folder in which bash notes where the line ended
+	git         string            // another one: git's configuration of the account
+	denied      map[string]denier // settings of git that are not to be, by name
 }
 
 // open finds out what a line gets to see.
 func (s *Shell) open(ctx context.Context, w core.WorkspaceEnv) (*place, error) {
 	mark := strings.ToLower(rand.Text())
-	p := &place{named: w.Path, end: ".loci-end-" + mark, git: ".loci-git-" + mark, denied: map[string]bool{}}
+	p := &place{named: w.Path, end: ".loci-end-" + mark, git: ".loci-git-" + mark, denied: map[string]denier{}}
 	var err error
 	if p.real, err = filepath.EvalSymlinks(w.Path); err != nil {
 		return nil, core.E(core.NotFound, "the folder %s can't be opened: %w", w.Path, err)
@@ -359,9 +364,15 @@ func below(dir, path string) (string, bool) {
 	return rel, err == nil && filepath.IsLocal(rel)
 }
 
+// ranUncaged stands before what a line wrote, so that nothing that it writes can say so.
+const ranUncaged = "It ran uncaged: outside of the sandbox, as the person allowed."
+
 // answer is what the model reads.
 func (p *place) answer(r core.JobResult, out *output, rules core.HostRules) core.ToolResult {
 	head, failed := p.ending(r)
+	if p.uncaged {
+		head += " " + ranUncaged
+	}
 	dir := p.ended()
 	if dir != "." {
 		head += fmt.Sprintf(" The next line begins in %s.", filepath.ToSlash(dir))
@@ -377,7 +388,6 @@ func (p *place) answer(r core.JobResult, out *output, rules core.HostRules) core
 	layers := r.Layers
 	switch {
 	case p.uncaged:
-		text += "\n(It ran uncaged: outside of the sandbox, as the person allowed.)"
 		layers = []string{core.LayersUncaged}
 	case len(layers) > 0:
 		text += p.closedTo() + reach.Unreached(r.Refused, rules, true)
@@ -393,7 +403,7 @@ func (p *place) answer(r core.JobResult, out *output, rules core.HostRules) core
 // ending says how a line ended. That a program found fault with something is no fault of the call.
 func (p *place) ending(r core.JobResult) (text string, failed bool) {
 	started := "all that it had started"
-	if p.uncaged {
+	if p.uncaged && runtime.GOOS != "linux" { // nothing adopts it there
 		started = "what it had started, but for what had left its group"
 	}
 	switch r.Ended {
