@@ -121,20 +121,37 @@ const noRule = "no rule allows it"
 func (r *Registry) await(ctx context.Context, q *question) (refused string, final bool) {
 	timer := time.NewTimer(time.Until(q.Until))
 	defer timer.Stop()
-	refused = "the person did not answer"
-	select {
-	case <-q.done:
-		if q.answer == ScopeNo {
-			return "the person does not allow it", true
+	look := time.NewTicker(lookEvery)
+	defer look.Stop()
+	for away := 0; refused == ""; {
+		select {
+		case <-q.done:
+			if q.answer == ScopeNo {
+				return "the person does not allow it", true
+			}
+			return "", false
+		case <-timer.C:
+			refused = "the person did not answer"
+		case <-ctx.Done():
+			refused = "the line did not wait for the person's answer"
+		case <-look.C:
+			if away++; r.cfg.Person.Attends(q.Job.Client) {
+				away = 0
+			}
+			if away == mostAway {
+				refused = "nobody is there any more to be asked"
+			}
 		}
-		return "", false
-	case <-timer.C:
-	case <-ctx.Done():
-		refused = "the line did not wait for the person's answer"
 	}
 	r.leave(q)
 	return refused, false
 }
+
+// While a question is asked it is looked now and then whether anybody is still there to answer it. A chat may connect anew.
+const (
+	lookEvery = 2 * time.Second
+	mostAway  = 3 // looks in a row at which nobody was
+)
 
 // AskOpening asks a person to open something that the sandbox kept from the line, as Ask does for a host. Refused says why it
 // stays closed; empty: it is open to this line from now on.

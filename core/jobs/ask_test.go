@@ -25,7 +25,17 @@ type person struct {
 	full    error
 }
 
-func (p *person) Attends(core.Client) bool { return !p.away }
+func (p *person) Attends(core.Client) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return !p.away
+}
+
+func (p *person) leaves(away bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.away = away
+}
 
 func (p *person) Allowed(_ core.Client, host string) bool { return slices.Contains(p.allowed, host) }
 
@@ -363,4 +373,31 @@ func TestALineAsksToHaveSomethingOpenedAsItAsksForAHost(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestAQuestionIsAskedNoLongerThanSomebodyIsThere(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		a := newAsking(t)
+		w := line(nil)
+		why := ""
+		w.Do = func(ctx context.Context, l jobs.Line) (core.ToolResult, error) {
+			why, _ = l.AskSettings(ctx, []core.JobSetting{{Name: "core.pager"}})
+			return core.ToolResult{Text: "Exit code 0."}, nil
+		}
+		a.run(t, w)
+		a.person.leaves(true)
+		time.Sleep(5 * time.Second)
+		a.person.leaves(false) // the chat has connected anew
+		time.Sleep(time.Minute)
+		if len(a.Questions("")) != 1 || len(a.List("")) != 1 {
+			t.Fatalf("asked %v of %v", a.Questions(""), a.List(""))
+		}
+		a.person.leaves(true)
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		if len(a.Questions("")) != 0 || len(a.List("")) != 0 || why != "nobody is there any more to be asked" {
+			t.Errorf("asked %v of %v, refused since %q", a.Questions(""), a.List(""), why)
+		}
+	})
 }
