@@ -64,6 +64,7 @@ func TestWhatFollowsAddDirIsTakenApart(t *testing.T) {
 		"": {}, "../a": {path: "../a"}, "a b/c --write": {"a b/c", true, false}, "--always --write a": {"a", true, true},
 		"a:rw": {"a", true, false}, "a --always --write": {"a", true, true}, "--write": {"", true, false}, "my--write": {path: "my--write"},
 		"--writeable": {path: "--writeable"}, `"a b" --write`: {"a b", true, false}, `'a b:rw'`: {"a b", true, false},
+		"a:rw/": {path: "a:rw/"}, "a:rw:rw": {"a:rw", true, false}, "a:b": {path: "a:b"}, // a folder may be called so
 		`"~/a b":rw`: {"~/a b", true, false}, `"a`: {path: `"a`},
 	} {
 		path, writable, always := wantedDir(arg)

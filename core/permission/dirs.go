@@ -19,10 +19,13 @@ const writableMark = ":rw"
 // MaxDirs bounds how many folders are open beside a workspace.
 const MaxDirs = 16
 
-// DirRule is the rule that opens a folder.
+// DirRule is the rule that opens a folder. A slash ends one whose own name ends in the mark, so that it isn't opened to be changed.
 func DirRule(path string, writable bool) string {
-	if writable {
+	switch {
+	case writable:
 		return openingDir + "(" + escape(path) + writableMark + ")"
+	case strings.HasSuffix(path, writableMark):
+		path += "/"
 	}
 	return openingDir + "(" + escape(path) + ")"
 }

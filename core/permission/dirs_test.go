@@ -202,3 +202,21 @@ func TestACallOutsideIsAskedAboutAsTheFolderThatItNeeds(t *testing.T) {
 		t.Errorf("a rule about all files opens a folder: %+v", v)
 	}
 }
+
+func TestAFolderWhoseNameEndsInTheMarkIsOpenedItself(t *testing.T) {
+	t.Parallel()
+	dir, at := grounds(t)
+	for _, name := range []string{"x", "x:rw", "a:b"} {
+		if err := os.Mkdir(filepath.Join(dir, name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, writable := range map[string]bool{"x": true, "x:rw": false, "a:b": false} {
+		for _, w := range []bool{writable, !writable} {
+			want := core.WorkspaceDir{Path: filepath.Join(dir, name), Writable: w}
+			if got := opening(t, dir, DirRule(want.Path, w)).Dirs(at); len(got) != 1 || got[0] != want {
+				t.Errorf("%s opens %+v, not %+v", DirRule(want.Path, w), got, want)
+			}
+		}
+	}
+}

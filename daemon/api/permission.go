@@ -104,11 +104,15 @@ const (
 	dirRuleClose = ")"
 )
 
-// DirRule is the rule that opens a folder, by its absolute path, to read, or to change what is in it as well.
+// DirRule is the rule that opens a folder, by its absolute path, to read, or to change what is in it as well. A slash ends one whose
+// own name ends in the mark, so that it isn't opened to be changed.
 func DirRule(path string, writable bool) string {
 	rule := dirRule + strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`).Replace(path)
-	if writable {
+	switch {
+	case writable:
 		rule += dirWritable
+	case strings.HasSuffix(path, dirWritable):
+		rule += "/"
 	}
 	return rule + dirRuleClose
 }
@@ -118,10 +122,14 @@ func DirOf(r PermissionRule) (path string, writable, ok bool) {
 	path, ok = strings.CutPrefix(r.Rule, dirRule)
 	path, writable = strings.CutSuffix(strings.TrimSuffix(path, dirRuleClose), dirWritable)
 	path = strings.NewReplacer(`\\`, `\`, `\*`, "*", `\?`, "?").Replace(path)
+	if len(path) > 1 {
+		path = strings.TrimSuffix(path, "/")
+	}
 	return path, writable, ok && r.Effect == EffectAllow
 }
 
-// WantedDir reads how a person names a folder to open: its path, and :rw behind it for one to change.
+// WantedDir reads how a person names a folder to open: its path, and :rw behind it for one to change. A slash ends one whose own name
+// ends so.
 // A path in quotes is what stands between them, with the mark on either side of the last one.
 func WantedDir(text string) (path string, writable bool) {
 	path, writable = strings.CutSuffix(text, dirWritable)
