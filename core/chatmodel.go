@@ -134,6 +134,9 @@ type ToolCall struct {
 	Name      string `json:"name"`
 	Arguments string `json:"arguments"`
 	Via       string `json:"via,omitempty"` // the tool by which the model called it, as it is told again; empty: it was called itself
+	// Dropped says that nothing wanted it beside the first of its response: it is sent with an error for a return, so that no id
+	// stays without one, and neither is listed.
+	Dropped bool `json:"dropped,omitempty"`
 }
 
 // Native keeps a provider's own form of an assistant turn (signed reasoning, encrypted items, call ids) so that it can

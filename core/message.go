@@ -2,6 +2,7 @@ package core
 
 import (
 	"encoding/binary"
+	"slices"
 	"strings"
 	"time"
 
@@ -101,12 +102,18 @@ type ToolReturn struct {
 	IsError bool     `json:"is_error,omitempty"`
 	Stdout  []string `json:"stdout,omitempty"`
 	Stderr  []string `json:"stderr,omitempty"`
-	Passed  string   `json:"passed,omitempty"` // which rule, mode or person let the call pass, where it needed that; not sent to models
-	Hooked  string   `json:"hooked,omitempty"` // what hooks did about the call, in a clause; not sent
-	Dir     string   `json:"dir,omitempty"`    // of a shell line: where the conversation's next one begins; not sent
-	Images  []Image  `json:"images,omitempty"` // behind the text
-	Layers  []string `json:"layers,omitempty"` // of the sandbox, that confined what the call ran; not sent
-	Source  string   `json:"source,omitempty"` // where a text in it comes from that is not the person's; not sent
+	Passed  string   `json:"passed,omitempty"`  // which rule, mode or person let the call pass, where it needed that; not sent to models
+	Hooked  string   `json:"hooked,omitempty"`  // what hooks did about the call, in a clause; not sent
+	Dir     string   `json:"dir,omitempty"`     // of a shell line: where the conversation's next one begins; not sent
+	Images  []Image  `json:"images,omitempty"`  // behind the text
+	Layers  []string `json:"layers,omitempty"`  // of the sandbox, that confined what the call ran; not sent
+	Source  string   `json:"source,omitempty"`  // where a text in it comes from that is not the person's; not sent
+	Dropped bool     `json:"dropped,omitempty"` // that of a call which was dropped; sent, and never listed
+}
+
+// Listed are the returns that people see, and that rules count: those of calls that were dropped are none.
+func Listed(returns []ToolReturn) []ToolReturn {
+	return slices.DeleteFunc(slices.Clone(returns), func(r ToolReturn) bool { return r.Dropped })
 }
 
 // PlainText returns the text parts joined.
@@ -212,7 +219,7 @@ func (m *Message) Parts(asAssistant Speak) []Part {
 		return m.approvalParts()
 	case RoleTool:
 		returns := make([]ToolReturn, 0, len(m.Returns))
-		for _, r := range m.Returns {
+		for _, r := range Listed(m.Returns) {
 			if asAssistant.Tool != "" && r.Name == asAssistant.Tool && !r.IsError {
 				continue
 			}
@@ -265,6 +272,9 @@ func (m *Message) assistantParts(speak Speak) []Part {
 		case ContentText:
 			add(Part{Kind: PartAssistant, Text: c.Text})
 		case ContentCall:
+			if c.Call.Dropped {
+				continue
+			}
 			if said, ok := speak.said(*c.Call); ok {
 				add(Part{Kind: PartAssistant, Text: said})
 				continue

@@ -164,7 +164,7 @@ func denials(rows []core.InContext, asked *core.Message, reason string, now time
 	returns.ID, returns.Role = core.NewMessageID(), core.RoleTool
 	for _, c := range core.CallsOf(rows, asked) {
 		returns.Returns = append(returns.Returns, core.ToolReturn{
-			CallID: c.ID, Name: c.Name, Text: core.DenialText(reason), IsError: true,
+			CallID: c.ID, Name: c.Name, Text: core.DenialText(reason), IsError: true, Dropped: c.Dropped,
 		})
 	}
 	returns.Tokens = request.Tokens(&returns)

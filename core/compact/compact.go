@@ -230,13 +230,16 @@ func line(m *core.Message) string {
 		case core.ContentText:
 			b.WriteString(clip(c.Text, clipText))
 		case core.ContentCall:
+			if c.Call.Dropped {
+				continue
+			}
 			fmt.Fprintf(&b, " [calls %s %s]", c.Call.Name, clip(c.Call.Arguments, clipReturn))
 		case core.ContentImage:
 			b.WriteString(" " + c.Image.StandIn(imageLeft))
 		case core.ContentReasoning:
 		}
 	}
-	for _, r := range m.Returns {
+	for _, r := range core.Listed(m.Returns) {
 		fmt.Fprintf(&b, " [%s returned: %s]", r.Name, clip(r.Text, clipReturn))
 		for _, img := range r.Images {
 			b.WriteString(" " + img.StandIn(imageLeft))

@@ -68,6 +68,9 @@ func (t *turn) afterCalls(ctx context.Context, calls []*pendingCall, state *rule
 	}
 	var done []rules.Done // as far as it is known before the edits of our own tools
 	for _, p := range calls {
+		if p.call.Dropped {
+			continue
+		}
 		r := core.ToolReturn{Name: p.call.Name, Text: p.result.Text, IsError: p.result.IsError}
 		done = append(done, rules.Done{Return: r, Heartbeat: p.beat})
 	}
@@ -236,6 +239,7 @@ func (p *pendingCall) finalReturn(ctx context.Context, tx core.Store) (core.Tool
 		Images:  p.images,
 		Layers:  p.result.Layers,
 		Source:  cmp.Or(result.Source, p.result.Source),
+		Dropped: p.call.Dropped,
 	}
 	limit := p.tool.Info.ReturnCharLimit
 	if limit == 0 {

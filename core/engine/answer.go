@@ -16,7 +16,7 @@ import (
 type answer struct {
 	message core.MessageID
 	policy  core.Policy
-	one     bool // only the first call counts
+	one     bool // only the first call counts, the others are dropped
 	speak   core.Speak
 	content []core.Content
 	parts   int // how many parts are open so far
@@ -31,7 +31,7 @@ type answer struct {
 	ended   bool
 	said    bool                   // something was announced
 	spoke   bool                   // … and some of it was text
-	renamed bool                   // the provider's own form holds a call that can't be replayed, by its name or id, or that doesn't count
+	renamed bool                   // the provider's own form holds a call that can't be replayed, by its name or id
 	asks    func(tool string) bool // whether calls of a tool wait for somebody, whatever they say; nil: none does
 	inAsks  int                    // calls of the request for approval
 	behind  []string               // the tools that are called through core.MoreToolsName; nil: none is
@@ -48,6 +48,7 @@ type callBuffer struct {
 	wraps     bool        // it may stand for the call of another tool, which shows when it is whole
 	via       string      // … and that it does
 	asks      bool        // it is shown as part of a request for approval
+	dropped   bool        // it comes beside the first where one alone is wanted: nothing of it is shown
 	content   int         // where it stands in the content, unless held
 	part      int
 	ordinal   int // within the calls part
@@ -143,7 +144,7 @@ func (a *answer) call(d core.CallDelta) []piece {
 	if c.scan != nil {
 		return a.scanned(c, d.Arguments)
 	}
-	if c.held || c.wraps {
+	if c.held || c.wraps || c.dropped {
 		return nil
 	}
 	body := core.ToolCallDelta{Index: c.ordinal, Arguments: d.Arguments, Asks: c.asks}
@@ -153,7 +154,7 @@ func (a *answer) call(d core.CallDelta) []piece {
 	return []piece{{c.part, body}}
 }
 
-// find returns the buffer of a call, opened by its first piece; nil for calls that do not count.
+// find returns the buffer of a call, opened by its first piece; nil before that.
 func (a *answer) find(d core.CallDelta) *callBuffer {
 	for _, c := range a.calls {
 		if c.index == d.Index {
@@ -163,11 +164,7 @@ func (a *answer) find(d core.CallDelta) *callBuffer {
 	if d.Name == "" {
 		return nil
 	}
-	if a.one && len(a.calls) > 0 {
-		a.renamed = true // nothing would answer it
-		return nil
-	}
-	c := &callBuffer{index: d.Index, id: d.ID, name: d.Name, spoken: -1, thinking: -1}
+	c := &callBuffer{index: d.Index, id: d.ID, name: d.Name, spoken: -1, thinking: -1, dropped: a.one && len(a.calls) > 0}
 	if !core.LegalToolName(d.Name) {
 		c.name, c.wrong, a.renamed = core.NoToolName, d.Name[:min(len(d.Name), mostWrong)], true
 	}
@@ -178,6 +175,12 @@ func (a *answer) find(d core.CallDelta) *callBuffer {
 		c.id = "call_" + strings.ReplaceAll(uuid.NewString(), "-", "")[:24]
 	}
 	a.calls = append(a.calls, c)
+	if c.dropped {
+		if c.held = a.policy.ThinkingArg; !c.held {
+			a.stand(c)
+		}
+		return c
+	}
 	c.asks = a.asks != nil && a.asks(c.name)
 	c.wraps = len(a.behind) > 0 && c.name == core.MoreToolsName
 	speaks := a.speak.Tool != "" && c.name == a.speak.Tool && !c.asks
@@ -188,14 +191,21 @@ func (a *answer) find(d core.CallDelta) *callBuffer {
 		c.held = true // its thoughts come first
 		return c
 	}
-	c.content = len(a.content)
-	a.content = append(a.content, core.Content{Type: core.ContentCall, Call: &core.ToolCall{ID: c.id, Name: c.name}})
+	a.stand(c)
 	if speaks {
 		c.part, c.spoken = a.open(), c.content
 		return c
 	}
 	c.part, c.ordinal = a.callsPart(c.asks)
 	return c
+}
+
+// stand gives a call its place in the content.
+func (a *answer) stand(c *callBuffer) {
+	c.content = len(a.content)
+	a.content = append(a.content, core.Content{
+		Type: core.ContentCall, Call: &core.ToolCall{ID: c.id, Name: c.name, Dropped: c.dropped},
+	})
 }
 
 // callsPart returns the one part of all calls, opened by the first, and the next place in it. Those that ask have theirs in
@@ -226,9 +236,9 @@ func (a *answer) scanned(c *callBuffer, fragment string) []piece {
 			c.thinking = len(a.content) - 1
 		case c.name == a.speak.Tool && key == a.speak.Arg && !c.asks:
 			if c.spoken < 0 {
-				c.content, c.spoken, c.held = len(a.content), len(a.content), false
+				c.spoken, c.held = len(a.content), false
 				c.part = a.open()
-				a.content = append(a.content, core.Content{Type: core.ContentCall, Call: &core.ToolCall{ID: c.id, Name: c.name}})
+				a.stand(c)
 			}
 			out = append(out, piece{c.part, core.Said{Text: text}})
 		}
@@ -253,18 +263,19 @@ func (a *answer) close() []piece {
 		switch {
 		case c.wraps && !c.held:
 			out = append(out, piece{c.part, core.ToolCallDelta{Index: c.ordinal, ID: c.id, Name: c.name, Arguments: arguments}})
-		case c.arguments.Len() == 0 && !c.held && c.spoken < 0: // what is stored is what was streamed
+		case c.arguments.Len() == 0 && !c.held && !c.dropped && c.spoken < 0: // what is stored is what was streamed
 			out = append(out, piece{c.part, core.ToolCallDelta{Index: c.ordinal, Arguments: arguments, Asks: c.asks}})
 		}
 		if c.held {
-			c.content, c.held = len(a.content), false
-			a.content = append(a.content, core.Content{Type: core.ContentCall, Call: &core.ToolCall{ID: c.id, Name: c.name}})
-			c.part, c.ordinal = a.callsPart(c.asks)
-			out = append(out, piece{c.part, core.ToolCallDelta{
-				Index: c.ordinal, ID: c.id, Name: c.name, Arguments: arguments, Asks: c.asks,
-			}})
+			c.held = false
+			if a.stand(c); !c.dropped {
+				c.part, c.ordinal = a.callsPart(c.asks)
+				out = append(out, piece{c.part, core.ToolCallDelta{
+					Index: c.ordinal, ID: c.id, Name: c.name, Arguments: arguments, Asks: c.asks,
+				}})
+			}
 		}
-		*a.content[c.content].Call = core.ToolCall{ID: c.id, Name: c.name, Arguments: arguments, Via: c.via}
+		*a.content[c.content].Call = core.ToolCall{ID: c.id, Name: c.name, Arguments: arguments, Via: c.via, Dropped: c.dropped}
 	}
 	return out
 }
@@ -302,6 +313,9 @@ func (a *answer) cut() (dropped []string) {
 	for _, c := range a.content {
 		if c.Type == core.ContentCall {
 			if a.half(c.Call) {
+				if c.Call.Dropped { // nobody was shown it
+					continue
+				}
 				dropped = append(dropped, c.Call.ID)
 				if said := a.saidThrough(c.Call.ID); said != "" {
 					kept = append(kept, core.Text(said))

@@ -313,7 +313,7 @@ func (e *Engine) historyOf(ctx context.Context, run *core.Run, resumes bool) ([]
 			return nil, err
 		}
 		for _, m := range msgs {
-			returns = append(returns, m.Returns...)
+			returns = append(returns, core.Listed(m.Returns)...)
 		}
 	}
 	return returns, nil

@@ -295,6 +295,9 @@ func (c *commit) enterReturns(ctx context.Context, tx core.Store, id core.Messag
 			return err
 		}
 		m.Returns = append(m.Returns, r)
+		if r.Dropped {
+			continue
+		}
 		done = append(done, rules.Done{Return: r, Heartbeat: p.beat})
 		c.step.Tools = append(c.step.Tools, r.Name)
 		for block, v := range shown {

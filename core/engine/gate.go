@@ -119,13 +119,19 @@ func (g *gate) find(p *pendingCall) {
 // known reports whether find found something.
 func (p *pendingCall) known() bool { return p.client || p.tool.Tool != nil }
 
+// droppedReturn is the return of a call that came beside another one where only one is wanted.
+const droppedReturn = "Only the first call of a response was run: calls side by side are turned off here, or a rule about the order of " +
+	"tools forbids them. Call it again, alone, if it is still needed."
+
 // pass sends every call of a response through the gate, before the first one runs.
 func (g *gate) pass(a *answer) []*pendingCall {
 	var calls []*pendingCall
 	m := core.Message{Content: a.content}
 	for _, c := range m.Calls() {
 		p := &pendingCall{call: c, beat: a.heartbeat(c.ID), wrong: a.wrong(c.ID)}
-		g.judge(p)
+		if p.refusal = droppedReturn; !c.Dropped {
+			g.judge(p)
+		}
 		calls = append(calls, p)
 	}
 	return calls

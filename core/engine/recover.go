@@ -107,7 +107,10 @@ func (e *Engine) answerLost(ctx context.Context, tx core.Store, run *core.Run, n
 }
 
 func lostReturn(c core.ToolCall, text string) core.ToolReturn {
-	return core.ToolReturn{CallID: c.ID, Name: c.Name, Text: text, IsError: true}
+	if c.Dropped {
+		text = droppedReturn
+	}
+	return core.ToolReturn{CallID: c.ID, Name: c.Name, Text: text, IsError: true, Dropped: c.Dropped}
 }
 
 // notRun is the return of an approved call that the daemon's end came before.

@@ -19,6 +19,7 @@ func requestOf(m *core.Message, calls []*pendingCall) *core.Message {
 		switch {
 		case p.refusal != "":
 			refused := core.ToolReturn{CallID: p.call.ID, Name: p.call.Name, Text: p.refusal, IsError: true, Hooked: p.hooked}
+			refused.Dropped = p.call.Dropped
 			r.Approval.Refused = append(r.Approval.Refused, refused)
 		case p.asks():
 			waits[p.call.ID] = true

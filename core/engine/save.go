@@ -132,7 +132,7 @@ func (t *turn) committed(c *commit) {
 		}
 	}
 	if c.returns != nil {
-		t.history = append(t.history, c.returns.Returns...)
+		t.history = append(t.history, core.Listed(c.returns.Returns)...)
 		returned := core.Event{Step: t.step.ID, Message: c.returns.ID, OTID: core.OTIDOf(c.returns.ID, 0)}
 		if parts := c.returns.Parts(t.run.Config.Speak); len(parts) > 0 {
 			returned.Body = core.ToolReturned{Returns: parts[0].Returns}

@@ -261,13 +261,16 @@ func wireStored(in core.InContext) api.StoredMessage {
 		case core.ContentReasoning:
 			out.Content = append(out.Content, api.Part{Type: api.PartReasoning, Reasoning: c.Text, Signature: api.PtrTo(c.Signature)})
 		case core.ContentCall:
+			if c.Call.Dropped {
+				continue
+			}
 			out.ToolCalls = append(out.ToolCalls, api.StoredCall{
 				ID: c.Call.ID, Type: "function",
 				Function: api.StoredFunction{Name: c.Call.Name, Arguments: c.Call.Arguments},
 			})
 		}
 	}
-	for _, r := range m.Returns {
+	for _, r := range core.Listed(m.Returns) {
 		out.ToolReturns = append(out.ToolReturns, wireReturn(r))
 	}
 	if m.Answers() {
