@@ -128,7 +128,7 @@ func (d *Daemon) join(ctx context.Context) (parts, error) {
 	held := contents.New(contents.Config{Dir: filepath.Join(d.cfg.Paths.Data, contents.Folder), Clock: d.cfg.Clock, Logger: d.logger})
 	p.sealer = seal.New(seal.Config{Path: d.cfg.Paths.Key(), Home: d.cfg.Paths.Home, Keyring: d.keyring()})
 	p.variables = variables.New(variables.Config{Store: p.store, Clock: d.cfg.Clock, Sealer: p.sealer})
-	p.permissions, p.trust = d.permissions(), trust.New(d.cfg.Paths.Trust())
+	p.permissions, p.trust = d.permissions(), trust.New(d.cfg.Paths.Trust(), usable)
 	p.engine = engine.New(engine.Config{
 		Store:    p.store,
 		Search:   search,
@@ -226,6 +226,14 @@ func (d *Daemon) permissions() *permissions.Files {
 	return permissions.New(permissions.Config{
 		Own: d.cfg.Paths.Permissions(), System: config.SystemPermissions(), Home: home, Ours: d.ours(),
 	})
+}
+
+// usable says what is wrong with what a folder brings, so that it could not act as it says.
+func usable(it *core.FolderItem, text string) error {
+	if it.Kind != core.ItemHooks {
+		return nil
+	}
+	return hooks.Check(text, it.Path)
 }
 
 // hooks are the person's own programs, which get what a program needs to run, and no key; and those of trusted folders, which

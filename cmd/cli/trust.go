@@ -75,7 +75,11 @@ func (a *app) trust(cmd *cobra.Command, folder string, f *trustFlags) error {
 	if in.Items, err = f.decisions(&found); err != nil {
 		return err
 	}
-	if len(in.Items) == 0 {
+	broken := f.yes && len(f.items) == 0 && a.tellBroken(&found)
+	switch {
+	case broken && len(in.Items) == 0:
+		return invalid("nothing of %s was trusted", folder).withHint("mend what can't be; it is read anew each time")
+	case len(in.Items) == 0:
 		return a.report(in, "nothing of %s waits for you", folder)
 	}
 	if err := c.DecideTrust(cmd.Context(), in); err != nil {
@@ -107,6 +111,17 @@ func (f *trustFlags) decisions(found *api.FolderItems) (out []api.TrustDecision,
 		}
 	}
 	return out, nil
+}
+
+// tellBroken says what can't be trusted as it is, and reports whether there is any of that.
+func (a *app) tellBroken(found *api.FolderItems) (some bool) {
+	for _, it := range found.Items {
+		if it.Fault != "" {
+			some = true
+			a.note(it.Path + " can't be trusted: " + it.Fault)
+		}
+	}
+	return some
 }
 
 func (a *app) listTrust(folder string, found *api.FolderItems) error {

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"loci/core"
+	"loci/core/permission"
 )
 
 // stageHooks asks the person's own programs. Arguments that one changed pass the stages before again. A call that a person
@@ -21,7 +22,7 @@ func stageHooks(g *gate, p *pendingCall) verdict {
 		return verdict{deny: forbidden(p, "a hook of the person's forbids it: "+v.Deny)}
 	}
 	if v.Arguments == "" {
-		return verdict{ask: v.Ask}
+		return g.hookAsks(p, v.Ask)
 	}
 	p.call.Arguments = v.Arguments
 	for _, again := range []stage{stageArguments, stageRules} {
@@ -34,7 +35,15 @@ func stageHooks(g *gate, p *pendingCall) verdict {
 		}
 	}
 	p.note = "[ran with arguments changed by a hook: " + p.call.Arguments + "]\n"
-	return verdict{ask: v.Ask}
+	return g.hookAsks(p, v.Ask)
+}
+
+// hookAsks asks a person because a hook does, or because nobody knows what it would have said. No rule lets such a call pass.
+func (g *gate) hookAsks(p *pendingCall, why string) verdict {
+	if why == "" {
+		return verdict{}
+	}
+	return g.ask(p, permission.Verdict{Effect: permission.Ask, Why: why}, permission.Remedy{})
 }
 
 // hookApproval tells the person's own programs of a call that asks. They may deny it, never allow it.

@@ -64,6 +64,22 @@ func (h *Hooks) programs(call *core.HookCall) (found []program, err error) {
 	return found, err
 }
 
+// Check says what is wrong with a file of hooks, which name is that of; nil: it can be used as it is.
+func Check(text, name string) error {
+	doc, err := read([]byte(text), name)
+	if err != nil {
+		return err
+	}
+	for event, groups := range doc.Hooks {
+		for i := range groups {
+			if _, err := groups[i].pattern(event, name); err != nil && groups[i].Matcher != "*" {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // choose returns the programs of a file that are for an event.
 func choose(text []byte, name string, call *core.HookCall) (found []program, err error) {
 	doc, err := read(text, name)
@@ -95,12 +111,21 @@ func (g *group) matches(call *core.HookCall, name string) (bool, error) {
 	if g.Matcher == "" || g.Matcher == "*" {
 		return true, nil
 	}
-	re, err := regexp.Compile("^(?:" + g.Matcher + ")$")
+	re, err := g.pattern(call.Event, name)
 	if err != nil {
-		return false, core.E(core.Invalid, "the matcher %q of %s in %s is no regular expression: %s",
-			g.Matcher, call.Event, name, strings.TrimPrefix(err.Error(), "error parsing regexp: "))
+		return false, err
 	}
 	return slices.ContainsFunc(names, func(name string) bool { return name != "" && re.MatchString(name) }), nil
+}
+
+// pattern is the matcher as a regular expression.
+func (g *group) pattern(event core.HookEvent, name string) (*regexp.Regexp, error) {
+	re, err := regexp.Compile("^(?:" + g.Matcher + ")$")
+	if err != nil {
+		return nil, core.E(core.Invalid, "the matcher %q of %s in %s is no regular expression: %s",
+			g.Matcher, event, name, strings.TrimPrefix(err.Error(), "error parsing regexp: "))
+	}
+	return re, nil
 }
 
 func (p *program) limit() time.Duration {

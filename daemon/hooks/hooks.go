@@ -43,7 +43,7 @@ func (h *Hooks) Run(ctx context.Context, call core.HookCall) (v core.HookVerdict
 	if err != nil {
 		v.Faults = append(v.Faults, err.Error())
 		if call.Event == core.HookBefore {
-			v.Ask = "Hooks can't be known: " + err.Error() + "."
+			v.Ask = "Hooks can't be known: " + err.Error() + ". Mend that file, or take it away; it is read anew each time."
 		}
 	}
 	var texts []string

@@ -62,8 +62,19 @@ type item struct {
 	text string
 }
 
-// read reads an item; ok: there is one.
-func read(root *os.Root, name string) (it item, ok bool) {
+// read reads an item; ok: there is one. What is wrong with it has no hash, so that nobody can trust it.
+func (t *Trust) read(root *os.Root, name string) (it item, ok bool) {
+	it, ok = readText(root, name)
+	if it.Hash == "" || t.check == nil {
+		return it, ok
+	}
+	if err := t.check(&it.FolderItem, it.text); err != nil {
+		it.Hash, it.Fault = "", err.Error()
+	}
+	return it, ok
+}
+
+func readText(root *os.Root, name string) (it item, ok bool) {
 	it.Path = name
 	it.Kind, _ = kindOf(name)
 	file, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
@@ -101,6 +112,7 @@ func read(root *os.Root, name string) (it item, ok bool) {
 
 // search is one look through a folder.
 type search struct {
+	trust   *Trust
 	root    *os.Root
 	until   time.Time
 	entries int
@@ -109,8 +121,8 @@ type search struct {
 }
 
 // find returns what a folder brings, nearer items first, and whether that is all.
-func find(ctx context.Context, root *os.Root) (items []item, whole bool) {
-	s := &search{root: root, until: time.Now().Add(maxTime)}
+func (t *Trust) find(ctx context.Context, root *os.Root) (items []item, whole bool) {
+	s := &search{trust: t, root: root, until: time.Now().Add(maxTime)}
 	for todo := []string{"."}; len(todo) > 0 && !s.over(ctx); todo = todo[1:] {
 		todo = append(todo, s.enter(ctx, todo[0])...)
 	}
@@ -151,7 +163,7 @@ func (s *search) enter(ctx context.Context, name string) (below []string) {
 	}
 	slices.Sort(found)
 	for _, file := range found {
-		if it, ok := read(s.root, path.Join(name, file)); ok {
+		if it, ok := s.trust.read(s.root, path.Join(name, file)); ok {
 			s.items = append(s.items, it)
 		}
 	}

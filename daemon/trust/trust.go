@@ -15,12 +15,16 @@ import (
 
 // Trust is what a person said of the items of folders. Safe for concurrent use.
 type Trust struct {
-	path string // the file of decisions
-	mu   sync.Mutex
+	path  string // the file of decisions
+	check Check
+	mu    sync.Mutex
 }
 
-// New returns what is said in a file.
-func New(path string) *Trust { return &Trust{path: path} }
+// Check says what is wrong with the text of an item, so that nobody could act on it; nil: nothing is.
+type Check func(it *core.FolderItem, text string) error
+
+// New returns what is said in a file, of items that check finds nothing wrong with; nil: of all.
+func New(path string, check Check) *Trust { return &Trust{path: path, check: check} }
 
 // Items returns what a folder brings, nearer items first, and whether that is all: looking through it is bounded.
 func (t *Trust) Items(ctx context.Context, folder string) (items []core.FolderItem, whole bool, err error) {
@@ -33,7 +37,7 @@ func (t *Trust) Items(ctx context.Context, folder string) (items []core.FolderIt
 	if err != nil {
 		return nil, false, err
 	}
-	found, whole := find(ctx, root)
+	found, whole := t.find(ctx, root)
 	if ctx.Err() != nil {
 		return nil, false, context.Cause(ctx)
 	}
@@ -55,12 +59,12 @@ func (t *Trust) Decide(folder string, decisions []core.TrustDecision) error {
 		if err := known(d.Path); err != nil {
 			return err
 		}
-		now, ok := read(root, path.Clean(d.Path))
+		now, ok := t.read(root, path.Clean(d.Path))
 		switch {
 		case !ok:
 			return core.E(core.NotFound, "the folder has no %s", d.Path).WithHint("loci trust")
 		case now.Fault != "":
-			return core.E(core.Invalid, "%s can't be trusted: %s", d.Path, now.Fault)
+			return core.E(core.Invalid, "%s can't be trusted: %s", d.Path, now.Fault).WithHint("mend the file; it is read anew each time")
 		case now.Hash != d.Hash:
 			return core.E(core.Conflict, "%s has changed since you saw it", d.Path).WithHint("read it again: loci trust")
 		}
@@ -91,7 +95,7 @@ func (t *Trust) Item(folder, name string) (it core.FolderItem, text string, err 
 		return it, "", err
 	}
 	defer func() { _ = root.Close() }()
-	now, ok := read(root, path.Clean(name))
+	now, ok := t.read(root, path.Clean(name))
 	if !ok {
 		return it, "", core.E(core.NotFound, "the folder has no %s", name).WithHint("loci trust")
 	}
@@ -179,7 +183,7 @@ func (t *Trust) Instructions(folder, dir string) []core.Instructions {
 	defer func() { _ = root.Close() }()
 	var found []item
 	for _, name := range instructionFiles {
-		if it, ok := read(root, path.Join(dir, name)); ok && it.Hash != "" {
+		if it, ok := t.read(root, path.Join(dir, name)); ok && it.Hash != "" {
 			found = append(found, it)
 		}
 	}

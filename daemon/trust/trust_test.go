@@ -2,6 +2,9 @@ package trust
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -21,7 +24,7 @@ func opened(t *testing.T) (trust *Trust, project string) {
 	}
 	project = filepath.Join(base, "project")
 	write(t, filepath.Join(project, "main.go"), "package main")
-	return New(filepath.Join(base, "home", "trust.toml")), project
+	return New(filepath.Join(base, "home", "trust.toml"), nil), project
 }
 
 func write(t *testing.T, path, text string) {
@@ -325,5 +328,35 @@ func TestTrustOfAFileCountsInEveryFolderAroundIt(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"sub/AGENTS.md new", "sub/deep/AGENTS.md new"}, states(t, trust, project)); diff != "" {
 		t.Errorf("taken back (-want +got):\n%s", diff)
+	}
+}
+
+func TestWhatCouldNotActCannotBeTrusted(t *testing.T) {
+	t.Parallel()
+	trust, project := opened(t)
+	trust.check = func(it *core.FolderItem, text string) error {
+		if it.Kind == core.ItemHooks && text != "{}" {
+			return errors.New("line 1 of " + it.Path + " is wrong")
+		}
+		return nil
+	}
+	file := filepath.Join(project, core.FolderHooks)
+	write(t, file, "{")
+	if got := strings.Join(states(t, trust, project), "; "); got != ".loci/hooks.json new line 1 of .loci/hooks.json is wrong" {
+		t.Errorf("listed as %q", got)
+	}
+	sum := sha256.Sum256([]byte("{"))
+	saw := core.TrustDecision{Path: core.FolderHooks, Hash: hex.EncodeToString(sum[:]), Trusted: true}
+	err := trust.Decide(project, []core.TrustDecision{saw})
+	if core.KindOf(err) != core.Invalid || !strings.Contains(err.Error(), "is wrong") {
+		t.Errorf("%v", err)
+	}
+	if _, ok := trust.Trusted(project, core.FolderHooks); ok {
+		t.Error("it counts")
+	}
+	write(t, file, "{}")
+	say(t, trust, project, core.FolderHooks, true)
+	if text, ok := trust.Trusted(project, core.FolderHooks); !ok || text != "{}" {
+		t.Errorf("mended: %q, %v", text, ok)
 	}
 }
