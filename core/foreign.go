@@ -57,24 +57,42 @@ func ForeignPath(path string) bool {
 		slices.ContainsFunc(foreignFolders(), func(name string) bool { return slices.Contains(parts, name) })
 }
 
-// CameAfter reports whether one of the sources of a version, one a line, is the wanted one: exactly, or an address that begins
-// with it at one of its parts, or whose host it is or lies below.
-func CameAfter(sources, wanted string) bool {
-	wanted = strings.ToLower(SourceName(strings.TrimSpace(wanted)))
+// CameAfter returns those of the sources of a version, one a line, that a name stands for: the source itself, one that begins with
+// the name where a part of it ends, or an address whose host lies below it. The scheme of an address names none, and the last part of
+// a host names only itself.
+func CameAfter(sources, name string) (which []string) {
+	name = strings.ToLower(SourceName(strings.TrimSpace(name)))
 	for source := range strings.Lines(sources) {
-		source = strings.ToLower(strings.TrimSpace(source))
-		_, bare, _ := strings.Cut(source, "://")
-		host, _, _ := strings.Cut(bare, "/")
-		if wanted != "" && (beginsWith(source, wanted) || beginsWith(bare, wanted) || strings.HasSuffix(source, "."+wanted) ||
-			strings.HasSuffix(host, "."+wanted)) {
-			return true
+		if source = strings.TrimSpace(source); named(strings.ToLower(source), name) {
+			which = append(which, source)
 		}
 	}
-	return false
+	return which
 }
 
-// beginsWith reports whether an address begins with another one that ends where a part of it does.
-func beginsWith(source, wanted string) bool {
-	rest, ok := strings.CutPrefix(source, wanted)
-	return ok && (rest == "" || strings.HasSuffix(wanted, "/") || strings.ContainsAny(rest[:1], "/?#: "))
+func named(source, name string) bool {
+	scheme, bare, address := strings.Cut(source, "://")
+	if !address {
+		bare = source
+	}
+	rest, whole := strings.CutPrefix(name, scheme+"://")
+	host := bare
+	if i := strings.IndexAny(bare, "/?#:"); i >= 0 {
+		host = bare[:i]
+	}
+	switch {
+	case source == name:
+		return name != ""
+	case strings.Trim(rest, "/.:?# ") == "":
+		return false
+	case beginsWith(bare, rest):
+		return true
+	}
+	return !whole && strings.Contains(name, ".") && strings.HasSuffix(host, "."+name)
+}
+
+// beginsWith reports whether a source begins with a name that ends where a part of it does.
+func beginsWith(source, name string) bool {
+	rest, ok := strings.CutPrefix(source, name)
+	return ok && (rest == "" || strings.HasSuffix(name, "/") || strings.ContainsAny(rest[:1], "/?#: "))
 }

@@ -26,7 +26,7 @@ func (tl *timeline) undoSource(source string) tea.Cmd {
 	}
 	return load(tl.ui, try, func(all []api.SourceUndone) tea.Cmd {
 		var lines []string
-		taken := 0
+		taken, stands := 0, api.SourcesOf(all)
 		for i := range all {
 			taken += min(all[i].Taken, 1)
 			lines = append(lines, "• "+undoneSource(&all[i]))
@@ -35,6 +35,12 @@ func (tl *timeline) undoSource(source string) tea.Cmd {
 			}
 		}
 		name := shownSource(source)
+		if len(stands) != 1 || !strings.EqualFold(stands[0], source) { // it is no source as a whole
+			for i, one := range stands {
+				stands[i] = shownSource(one)
+			}
+			lines = append([]string{"It stands for " + strings.Join(stands, ", ") + "."}, lines...)
+		}
 		if taken == 0 {
 			tl.ui.notice("nothing that came after " + name + " can be taken back: " + strings.Join(lines, " "))
 			return nil

@@ -25,8 +25,9 @@ func tainted(t *testing.T) *robot {
 	f := withTurns(newFake())
 	f.edits["block-human"][0].Source = api.PtrTo("https://example.com/\x1b[2Ja\nhttps://two.org")
 	f.bySource = []api.SourceUndone{
-		{Label: api.PtrTo("human"), Taken: 1, Restores: api.PtrTo(2), Diff: "-Likes tea.\n"},
-		{PassageID: api.PtrTo("passage-1"), Taken: 1, Deleted: true},
+		{Label: api.PtrTo("human"), Taken: 1, Restores: api.PtrTo(2), Diff: "-Likes tea.\n",
+			Sources: []string{"https://example.com/\x1b[2Ja"}},
+		{PassageID: api.PtrTo("passage-1"), Taken: 1, Deleted: true, Sources: []string{"https://example.com/b"}},
 		{Label: api.PtrTo("persona"), Kept: api.PtrTo("version 2 stays, for a person changed it after that")},
 	}
 	return newRobot(t, f, 80, 24).connect()
@@ -61,7 +62,8 @@ func TestWhatCameAfterASourceIsTakenBackInTheChat(t *testing.T) {
 		return strings.Contains(r.m.ui.flash, "nothing in the agent's memory came after nowhere.org")
 	})
 	r.say("/undo example.com")
-	r.shows("Take back what Ada remembers since it read example.com?", "human is as in version 2 (1 version back)", "− Likes tea.",
+	r.shows("Take back what Ada remembers since it read example.com?",
+		`It stands for https://example.com/\u001b[2Ja, https://example.com/b.`, "human is as in version 2 (1 version back)", "− Likes tea.",
 		"the passage passage-1 goes out of the archive", "persona stays, for version 2 stays")
 	if len(r.f.sourced) != 1 || !r.f.sourced[0].DryRun {
 		t.Errorf("something was taken back unasked: %+v", r.f.sourced)

@@ -126,13 +126,13 @@ func (a *app) memoryDiff(agent *string) *cobra.Command {
 
 // memoryUndo is `loci memory undo`.
 func (a *app) memoryUndo(agent *string) *cobra.Command {
-	to, source, try := "", "", false
+	to, source, try, yes := "", "", false, false
 	c := &cobra.Command{
 		Use:   "undo {LABEL | --source SOURCE}",
 		Short: "Take back the last edit of a block, or what was written after a source",
 		Long: "Take back the last edit of a block, whoever made it. With --source, take back what blocks and passages of the agent\n" +
 			"became after it had read from that source: an address or the beginning of one, a host, or what else the history shows\n" +
-			"behind \"after\". What was changed since is named and stays.",
+			"behind \"after\". What is no source as a whole is listed first, and asked about. What was changed since is named and stays.",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("source") {
 				return atMost(0)(cmd, args)
@@ -141,7 +141,7 @@ func (a *app) memoryUndo(agent *string) *cobra.Command {
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("source") {
-				return a.undoSource(cmd.Context(), *agent, source, try)
+				return a.undoSource(cmd.Context(), *agent, source, try, yes)
 			}
 			var in api.UndoBlock
 			if to != "" {
@@ -170,7 +170,9 @@ func (a *app) memoryUndo(agent *string) *cobra.Command {
 	c.Flags().StringVar(&to, "to", "", "go back to this `VERSION`")
 	c.Flags().StringVar(&source, "source", "", "take back what came after this `SOURCE`")
 	c.Flags().BoolVar(&try, "dry-run", false, "with --source: say what would be taken back, and change nothing")
+	c.Flags().BoolVar(&yes, "yes", false, "with --source: do not ask")
 	c.MarkFlagsMutuallyExclusive("to", "source")
+	c.MarkFlagsMutuallyExclusive("yes", "dry-run")
 	return c
 }
 

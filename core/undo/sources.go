@@ -38,6 +38,7 @@ type FromSource struct {
 	Gone     bool      // of a passage that was inserted after the source: it was taken out
 	Diff     string    // of the texts
 	Kept     string    // why versions that came after the source stay; empty: none does
+	Sources  []string  // those that it came after and that the name stands for
 	At       time.Time // of its newest version that came after the source
 }
 
@@ -90,6 +91,7 @@ type lineage struct {
 	version int // the newest
 	past    []sourced
 	at      time.Time
+	sources []string // that the name stands for
 }
 
 // sourced is a version in effect.
@@ -107,11 +109,16 @@ func (s *Sources) find(ctx context.Context, agent core.AgentID, source string) (
 		if err != nil {
 			return err
 		}
-		came := false
 		for i := range l.past {
 			v := &l.past[i]
-			if v.from = core.CameAfter(v.author.Source, source); v.from {
-				came, l.at = true, v.at
+			which := core.CameAfter(v.author.Source, source)
+			if v.from = len(which) > 0; v.from {
+				l.at = v.at
+			}
+			for _, name := range which {
+				if !slices.Contains(l.sources, name) {
+					l.sources = append(l.sources, name)
+				}
 			}
 			for name := range strings.Lines(v.author.Source) {
 				if name = strings.TrimSpace(name); !slices.Contains(known, name) && len(known) < mostSourcesNamed {
@@ -119,7 +126,7 @@ func (s *Sources) find(ctx context.Context, agent core.AgentID, source string) (
 				}
 			}
 		}
-		if came {
+		if len(l.sources) > 0 {
 			found = append(found, l)
 		}
 		return nil
@@ -232,7 +239,7 @@ func (s *Sources) changed(ctx context.Context, agent core.AgentID) ([]core.Passa
 // takeBack takes back the newest versions that came after the source, one by one, so that each can be redone. What is under a
 // version that did not is said.
 func (s *Sources) takeBack(ctx context.Context, l *lineage, agent core.AgentID, by string, try bool) (FromSource, error) {
-	out := FromSource{Block: l.block.ID, Passage: l.passage, Label: l.block.Label, Version: l.version, At: l.at}
+	out := FromSource{Block: l.block.ID, Passage: l.passage, Label: l.block.Label, Version: l.version, At: l.at, Sources: l.sources}
 	left := len(l.past)
 	for left > 0 && l.past[left-1].from {
 		if left == 1 && l.passage == "" {

@@ -28,5 +28,6 @@ func wireSourceUndone(f undo.FromSource) api.SourceUndone {
 	return api.SourceUndone{
 		BlockID: api.PtrTo(string(f.Block)), Label: api.PtrTo(f.Label), PassageID: api.PtrTo(string(f.Passage)), Taken: f.Taken,
 		Version: f.Version, Restores: api.PtrTo(f.Restores), Deleted: f.Gone, Diff: f.Diff, Kept: api.PtrTo(f.Kept),
+		Sources: f.Sources,
 	}
 }
