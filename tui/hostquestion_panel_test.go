@@ -16,7 +16,8 @@ func (r *robot) leaves(n int) *robot {
 	q := api.Question{Folder: "/p"}
 	for i := range n {
 		q.Settings = append(q.Settings, api.QuestionSetting{
-			File: "/p/.git/config", Name: fmt.Sprintf("alias.a%d", i+1), Values: []string{"!make deploy"}, May: "is a program that git runs",
+			File: "/p/.git/config", Name: fmt.Sprintf("alias.a%d", i+1), Values: []string{"!make deploy"},
+			May: "is a program that git runs",
 		})
 	}
 	return r.opens(q)
@@ -39,7 +40,8 @@ func TestWhatALineAsksIsReadInThePanelAndAllowedThere(t *testing.T) {
 		end           []string
 	}{
 		"git settings": {
-			80, 24, func(r *robot) *robot { return r.leaves(11) }, "y", "question-1 once", []string{"alias.a11 = !make deploy", "of: make all"},
+			80, 24, func(r *robot) *robot { return r.leaves(11) }, "y", "question-1 once",
+			[]string{"alias.a11 = !make deploy", "of: make all"},
 		},
 		"a long line": {40, 12, (*robot).failsInside, "y", "question-1 once", []string{"./deploy"}},
 		"and its rule": {

@@ -49,7 +49,7 @@ func TestOfCallsThatNobodyWantedAtOnceOnlyTheFirstCounts(t *testing.T) {
 			n := len(second.Messages)
 			asked, answered := second.Messages[n-2], second.Messages[n-1]
 			if len(asked.Calls) != 2 || len(answered.Returns) != 2 || asked.Native == nil {
-				t.Fatalf("%d calls with %d returns are sent, and the provider's own form: %v", len(asked.Calls), len(answered.Returns), asked.Native)
+				t.Fatalf("%d calls with %d returns are sent, with %v", len(asked.Calls), len(answered.Returns), asked.Native)
 			}
 			r := answered.Returns[1]
 			if r.CallID != "call_b" || r.IsError != (tt.want == 1) || r.IsError != strings.Contains(r.Text, "Only the first call") {
