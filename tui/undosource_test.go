@@ -25,8 +25,10 @@ func tainted(t *testing.T) *robot {
 	f := withTurns(newFake())
 	f.edits["block-human"][0].Source = api.PtrTo("https://example.com/\x1b[2Ja\nhttps://two.org")
 	f.bySource = []api.SourceUndone{
-		{Label: api.PtrTo("human"), Taken: 1, Restores: api.PtrTo(2), Diff: "-Likes tea.\n",
-			Sources: []string{"https://example.com/\x1b[2Ja"}},
+		{
+			Label: api.PtrTo("human"), Taken: 1, Restores: api.PtrTo(2), Diff: "-Likes tea.\n",
+			Sources: []string{"https://example.com/\x1b[2Ja"},
+		},
 		{PassageID: api.PtrTo("passage-1"), Taken: 1, Deleted: true, Sources: []string{"https://example.com/b"}},
 		{Label: api.PtrTo("persona"), Kept: api.PtrTo("version 2 stays, for a person changed it after that")},
 	}
