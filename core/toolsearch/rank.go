@@ -10,8 +10,10 @@ package toolsearch
 import (
 	"cmp"
 	"encoding/json"
+	"maps"
 	"math"
 	"slices"
+	"strings"
 
 	"loci/core"
 	"loci/core/search"
@@ -23,7 +25,11 @@ const (
 	inParameter = 1
 	inNote      = .5 // the description of a parameter
 	asRelative  = .4
-	mostKin     = 12 // relatives of a word
+	asBeginning = .5   // a word that a word of a tool begins with, as those of products do
+	leastPrefix = 4    // letters
+	mostKin     = 12   // relatives of a word
+	mostRead    = 2000 // bytes of one text of a tool
+	mostNames   = 50   // parameters of a tool
 )
 
 // card is what is searched of a tool.
@@ -41,13 +47,18 @@ func cardOf(spec core.ToolSpec) card {
 		}
 	}
 	add(spec.Name, inName)
-	add(spec.Description, 1)
-	for name, note := range parameters(spec.Parameters) {
-		add(name, inParameter)
-		add(note, inNote)
+	add(start(spec.Description), 1)
+	notes := parameters(spec.Parameters)
+	names := slices.Sorted(maps.Keys(notes))
+	for _, name := range names[:min(len(names), mostNames)] {
+		add(start(name), inParameter)
+		add(start(notes[name]), inNote)
 	}
 	return c
 }
+
+// start is as much of a text as is searched.
+func start(text string) string { return text[:min(len(text), mostRead)] }
 
 // parameters are the names of a schema's parameters, with what is said of each.
 func parameters(schema json.RawMessage) map[string]string {
@@ -96,7 +107,12 @@ func Rank(specs []core.ToolSpec, query string, most int, related func(word strin
 		kin := []search.Relative{}
 		if related != nil {
 			kin = related(w)
-			kin = kin[:min(len(kin), mostKin)]
+			kin = slices.Clip(kin[:min(len(kin), mostKin)])
+		}
+		for longer := range in {
+			if len(w) >= leastPrefix && len(longer) > len(w) && strings.HasPrefix(longer, w) {
+				kin = append(kin, search.Relative{Word: longer, Near: asBeginning / asRelative})
+			}
 		}
 		for i := range specs {
 			best := score(i, w, 1)
