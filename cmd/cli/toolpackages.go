@@ -18,6 +18,21 @@ func packageFlag(c *cobra.Command, packages *[]string) {
 		"a `PACKAGE` that it needs, as in requests or requests==2.32.3 of pip, dayjs or dayjs@1.11.13 of npm")
 }
 
+// packagesOf are those that a tool asks for, as they are given to packageFlag.
+func packagesOf(t api.Tool) string {
+	var words []string
+	for between, list := range map[string][]api.Requirement{"==": t.PipRequirements, "@": t.NpmRequirements} {
+		for _, r := range list {
+			if version := text(r.Version); version != "" {
+				r.Name += between + version
+			}
+			words = append(words, r.Name)
+		}
+	}
+	slices.Sort(words)
+	return strings.Join(words, ", ")
+}
+
 // installed installs packages, and returns them as a tool names them.
 func (a *app) installed(
 	ctx context.Context, c *client.Client, language *string, packages []string,

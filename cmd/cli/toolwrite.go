@@ -57,6 +57,9 @@ func (a *app) printTool(t api.Tool) error {
 	if err != nil {
 		return err
 	}
+	if packages := packagesOf(t); packages != "" {
+		fmt.Fprintf(a.out, "\npackages: %s\n", a.shown(packages))
+	}
 	_, err = fmt.Fprintf(a.out, "\nparameters: %s\n", a.shown(string(parameters)))
 	if t.SourceCode != nil && err == nil {
 		_, err = fmt.Fprintf(a.out, "\n%s\n", strings.TrimRight(a.shown(*t.SourceCode), "\n"))

@@ -76,7 +76,7 @@ func (f *finder) Call(_ context.Context, call core.ToolCall, _ core.ToolEnv) (co
 		Search string `json:"search"`
 		Call   string `json:"call"`
 	}
-	if err := json.Unmarshal([]byte(call.Arguments), &args); err != nil {
+	if json.Unmarshal([]byte(call.Arguments), &args) != nil {
 		return core.ToolError("Error executing function " + core.MoreToolsName + ": TypeError: search and call are texts"), nil
 	}
 	query := strings.TrimSpace(args.Search)
