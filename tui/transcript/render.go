@@ -191,8 +191,6 @@ func eachLine(s string, width int, breakUp func(string, int) string) string {
 	return strings.Join(lines, "\n")
 }
 
-func blank(line string) bool { return strings.TrimSpace(ansi.Strip(line)) == "" }
-
 // codeLines counts the lines of code in a fence.
 func codeLines(source string) int {
 	all := strings.Split(strings.TrimRight(source, "\n"), "\n")
