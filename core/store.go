@@ -29,6 +29,7 @@ type Store interface {
 	Expenses() ExpenseStore
 	Providers() ProviderStore
 	Tools() ToolStore
+	MCPServers() MCPServerStore
 
 	// Tx runs fn in one transaction and returns once the commit is durable. fn may run more than once, so it must have no
 	// effect outside tx, and it must use the context it is given. Don't use the network, call a model or sleep inside.
@@ -251,6 +252,9 @@ const (
 	MetaEmbeddingEndpoint = "embedding_endpoint:"
 	EmbeddingHeld         = "held"
 )
+
+// MetaMCPServer, followed by a name, is the key of the MCP server that a person last accepted by that name.
+const MetaMCPServer = "mcp_server:"
 
 // MetaRealAt is set once a real model has answered for an agent's own or default choice.
 const MetaRealAt = "real_at"

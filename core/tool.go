@@ -3,6 +3,7 @@ package core
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"time"
 )
 
@@ -45,6 +46,7 @@ const (
 	ToolMemory  ToolKind = "letta_memory_core" // the tools that edit blocks
 	ToolFiles   ToolKind = "letta_files_core"  // the tools that read attached folders
 	ToolBuiltin ToolKind = "letta_builtin"     // the tools that work in a folder
+	ToolMCP     ToolKind = "external_mcp"      // of a server that a person added
 )
 
 // Ours reports whether tools of a kind are built in: nobody wrote them, and no server brings them.
@@ -96,8 +98,20 @@ type ToolInfo struct {
 	Asks            bool        // a call is a question: what a person answers is its return
 	Terminal        bool        // ends the turn of a tool-forced agent by default
 	Brought         string      // the path in the open folder of what brings it along, which a person must trust; empty: no folder does
-	Custom          *CustomTool // what a person wrote; nil: it is built in
+	Custom          *CustomTool // what a person wrote; nil: nobody did
+	Remote          *RemoteTool // whose tool it is; nil: it is no server's
 	Wider           *ToolSpec   // what the terminal's agents are offered in place of Spec, under the same name; nil: Spec
+}
+
+// BuiltIn reports whether it comes with the program.
+func (i *ToolInfo) BuiltIn() bool { return i.Custom == nil && i.Remote == nil }
+
+// Code names what a call of it runs; empty: what comes with the program.
+func (i *ToolInfo) Code() string {
+	if i.Remote != nil {
+		return i.Remote.Code
+	}
+	return i.Custom.Code()
 }
 
 // SpecFor returns what an agent's model is told of a tool.
@@ -190,6 +204,20 @@ type Toolbox interface {
 type BoundTool struct {
 	Info ToolInfo
 	Tool Tool
+}
+
+// Attachable reports why an agent can't have the tools of these ids, of which some were found.
+func Attachable(ids []ToolID, found []BoundTool) error {
+	for _, id := range ids {
+		i := slices.IndexFunc(found, func(t BoundTool) bool { return t.Info.ID == id })
+		if i < 0 {
+			return E(NotFound, "there is no tool %s", id)
+		}
+		if r := found[i].Info.Remote; r != nil && r.Invalid != "" {
+			return E(Invalid, "no agent can have the tool %s: %s", found[i].Info.Spec.Name, r.Invalid)
+		}
+	}
+	return nil
 }
 
 // ParallelSafe is implemented by tools with outside effects that know whether their calls may run in parallel.

@@ -87,7 +87,8 @@ func (v *Variable) Validate() error {
 
 // For reports whether a tool gets the variable.
 func (v *Variable) For(tool *ToolInfo) bool {
-	return tool.Kind == ToolCustom || slices.Contains(v.Tools, tool.Spec.Name)
+	return tool.Kind == ToolCustom || slices.Contains(v.Tools, tool.Spec.Name) ||
+		tool.Remote != nil && slices.Contains(tool.Remote.Needs, v.Name)
 }
 
 // VariableStore keeps variables. It never sees what they hold.

@@ -30,6 +30,7 @@ import (
 	"loci/core/engine"
 	"loci/core/intake"
 	"loci/core/jobs"
+	"loci/core/mcpservers"
 	"loci/core/service"
 	"loci/core/spend"
 	"loci/core/variables"
@@ -47,6 +48,7 @@ import (
 	"loci/storage"
 	"loci/tools/custom/packages"
 	"loci/tools/custom/run"
+	"loci/tools/mcpclient"
 )
 
 // Config is what a daemon needs. Paths and Settings are required.
@@ -117,6 +119,8 @@ type parts struct {
 	sandbox     *sandbox.Local
 	runners     []*run.Runner // of tools that people wrote
 	packages    *packages.Store
+	mcp         *mcpclient.Manager
+	servers     *mcpservers.Servers
 	jobs        *jobs.Registry
 	variables   *variables.Variables
 	sealer      *seal.Sealer
@@ -318,6 +322,9 @@ func (d *Daemon) takeDown(srv *http.Server, endRequests func()) {
 	closing.Wait()
 	if p.jobs != nil {
 		p.jobs.Close()
+	}
+	if p.mcp != nil {
+		p.mcp.Close()
 	}
 	for _, r := range p.runners {
 		r.Close()

@@ -124,10 +124,11 @@ func (d *Daemon) join(ctx context.Context) (parts, error) {
 		Person: person{&p},
 	})
 	pictures := picture.New()
-	toolbox, settings := d.toolbox(&p), d.cfg.Settings
+	written, settings := d.toolbox(&p), d.cfg.Settings
 	held := contents.New(contents.Config{Dir: filepath.Join(d.cfg.Paths.Data, contents.Folder), Clock: d.cfg.Clock, Logger: d.logger})
 	p.sealer = seal.New(seal.Config{Path: d.cfg.Paths.Key(), Home: d.cfg.Paths.Home, Keyring: d.keyring()})
 	p.variables = variables.New(variables.Config{Store: p.store, Clock: d.cfg.Clock, Sealer: p.sealer})
+	toolbox := d.mcpServers(&p, written)
 	p.permissions, p.trust = d.permissions(), trust.New(d.cfg.Paths.Trust(), usable)
 	p.engine = engine.New(engine.Config{
 		Store:    p.store,
@@ -163,7 +164,7 @@ func (d *Daemon) join(ctx context.Context) (parts, error) {
 		DefaultModel: core.Handle(settings.Model),
 		Accepted:     p.intake.Nudge, Restorer: workspace.Restorer{Contents: held}, Pictures: pictures, Remote: remote.New(nil),
 		Searches: d.network().Searches,
-		Maker:    toolbox, Variables: p.variables, Hosts: p.hosts,
+		Maker:    written, Variables: p.variables, Hosts: p.hosts,
 		Catalogue: p.reached, Sealer: p.sealer,
 		Forgetter: forget.New(p.store, beside, mirror.History, held), Forgotten: func() { p.embedding.Forget(); p.jobs.Forget() },
 	})
@@ -359,7 +360,7 @@ func (d *Daemon) awaitParts(ctx context.Context) (server.Parts, error) {
 	return server.Parts{
 		Services: p.services, Engine: p.engine, Undo: p.services.Undo, Approvals: p.approvals, Mirrors: p.mirrors, Follower: p.follower,
 		Permissions: p.permissions, Trust: p.trust, Commands: d.commands(p.trust), Closes: closes, Names: workspace.Names,
-		Jobs: p.jobs, Variables: p.variables, Ledger: p.ledger,
+		Jobs: p.jobs, Variables: p.variables, Ledger: p.ledger, MCP: p.servers,
 	}, nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"loci/core"
 	"loci/storage/customtools"
 	"loci/storage/deflate"
+	"loci/storage/mcpservers"
 	"loci/storage/passagelog"
 	"loci/storage/sqlite"
 )
@@ -55,6 +56,9 @@ func rowChecks() []sqlite.RowCheck {
 		sqlite.Decodes("folders", selectFolders, func(r *folderRow) string { return string(r.ID) }, (*folderRow).folder),
 		sqlite.Decodes("files", `SELECT `+fileColumns+` FROM files f`, func(r *fileRow) string { return string(r.ID) }, (*fileRow).file),
 		sqlite.Decodes("tools", customtools.Select, func(r *customtools.Row) string { return string(r.ID) }, (*customtools.Row).Tool),
+		sqlite.Decodes("mcp_servers", mcpservers.Select, func(r *mcpservers.Row) string { return string(r.ID) }, (*mcpservers.Row).Server),
+		sqlite.Decodes("mcp_tools", mcpservers.SelectTools, func(r *mcpservers.ToolRow) string { return string(r.ID) },
+			(*mcpservers.ToolRow).Tool),
 		sqlite.Decodes("rewinds", selectRewinds, func(r *rewindRow) string { return string(r.ID) }, (*rewindRow).rewind),
 		sqlite.Decodes("mirrors", selectMirrors, func(r *mirrorRow) string { return string(r.Agent) }, (*mirrorRow).mirror),
 		sqlite.Decodes("file_texts", `SELECT file_id AS key, body FROM file_texts`, (*packedRow).key, id),

@@ -7,6 +7,7 @@ import (
 	"loci/storage/customtools"
 	"loci/storage/expenses"
 	"loci/storage/images"
+	"loci/storage/mcpservers"
 	"loci/storage/passagelog"
 	"loci/storage/sqlite"
 	"loci/storage/variables"
@@ -35,6 +36,7 @@ func (v *scope) Passages() core.PassageStore           { return passages{passage
 func (v *scope) Workspaces() core.WorkspaceStore       { return workspace.Store{On: v.on} }
 func (v *scope) Variables() core.VariableStore         { return variables.Store{On: v.on} }
 func (v *scope) Tools() core.ToolStore                 { return customtools.Store{On: v.on} }
+func (v *scope) MCPServers() core.MCPServerStore       { return mcpservers.Store{On: v.on} }
 func (v *scope) Expenses() core.ExpenseStore           { return expenses.Store{On: v.on} }
 func (v *scope) Providers() core.ProviderStore         { return providers{v} }
 func (v *scope) Meta() core.MetaStore                  { return meta{v} }

@@ -11,7 +11,7 @@ import (
 	"loci/daemon/mcpserver"
 )
 
-// mcpCommand is `loci mcp`: the memory of agents, for other programs.
+// mcpCommand is `loci mcp`: tools of other programs, and the memory of agents for them.
 func (a *app) mcpCommand() *cobra.Command {
 	var readOnly bool
 	config := &cobra.Command{
@@ -26,10 +26,13 @@ func (a *app) mcpCommand() *cobra.Command {
 	for _, c := range []*cobra.Command{config, serve} {
 		c.Flags().BoolVar(&readOnly, "read-only", false, "store nothing, and don't let the agent be asked")
 	}
-	c := parent("mcp", "Give other programs the memory of agents, by the Model Context Protocol", config, serve)
-	c.Long = `Give other programs the memory of agents, by the Model Context Protocol: they search it, read blocks, store facts under their
-own name, and ask the agent, each in a conversation of its own. Only the agents that are named can be reached.`
-	c.Example = `  loci mcp config Ada
+	c := parent("mcp", "Use tools of other programs, and give them the memory of agents, by the Model Context Protocol", config, serve)
+	c.AddCommand(a.mcpCommands()...)
+	c.Long = `Use the tools of other programs, and give other programs the memory of agents, by the Model Context Protocol. A server that is
+added offers its tools to agents. A program that is served the memory of agents searches it, reads blocks, stores facts under its own
+name, and asks the agent, in a conversation of its own; only the agents that are named can be reached.`
+	c.Example = `  loci mcp add files --write ~/notes -- npx -y @modelcontextprotocol/server-filesystem ~/notes
+  loci mcp config Ada
   claude mcp add loci -- loci mcp serve Ada`
 	return c
 }

@@ -25,7 +25,7 @@ import (
 // The scripts in testdata run the program the way a person does: as processes, with their own daemon in the
 // background.
 func TestMain(m *testing.M) {
-	testscript.Main(swept{m}, map[string]func(){"loci": program, "deaf": deaf})
+	testscript.Main(swept{m}, map[string]func(){"loci": program, "deaf": deaf, "mcpserver": mcpServer})
 }
 
 // swept removes what the tests shared.

@@ -145,6 +145,8 @@ func permissionCall(p *pendingCall, at permission.Place) permission.Call {
 	switch {
 	case p.client:
 		c.Does = permission.DoesClient
+	case info.Remote != nil:
+		c.Does, c.Remote, c.Changed = permission.DoesMCP, info.Remote.Name, info.Remote.Changed
 	case info.Touches == core.TouchReads:
 		c.Does, c.Paths = permission.DoesRead, []string{absolute(subject, at.Root)}
 	case info.Touches == core.TouchWrites:

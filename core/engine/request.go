@@ -25,7 +25,7 @@ func requestOf(m *core.Message, calls []*pendingCall) *core.Message {
 			waits[p.call.ID] = true
 			r.Approval.Waits = append(r.Approval.Waits, core.WaitingCall{
 				CallID: p.call.ID, Arguments: p.call.Arguments, Why: p.why, Client: p.client, Always: p.always, Hooked: p.hooked,
-				Uncaged: p.offers, Code: p.tool.Info.Custom.Code(),
+				Uncaged: p.offers, Code: p.tool.Info.Code(),
 			})
 		}
 	}

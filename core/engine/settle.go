@@ -199,7 +199,7 @@ func (s *settlement) decide(g *gate, p *pendingCall, w core.WaitingCall) {
 // replaced reports whether a call that waited would run other code than the person was asked about.
 func (g *gate) replaced(p *pendingCall, w core.WaitingCall) bool {
 	g.find(p)
-	return p.known() && p.tool.Info.Custom.Code() != w.Code
+	return p.known() && p.tool.Info.Code() != w.Code
 }
 
 // asked reports whether a call is a question of the agent's.

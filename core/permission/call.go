@@ -35,6 +35,7 @@ type Call struct {
 	Line      string   // of DoesShell
 	Host      string   // of DoesFetch
 	Remote    string   // of DoesMCP: server/tool
+	Changed   string   // of DoesMCP: how the tool differs from what a person accepted; empty: it doesn't
 	Arguments map[string]any
 }
 
@@ -101,7 +102,11 @@ func (c *Call) parts(at Place) []part {
 	case DoesSearch:
 		return []part{{what: "search the web", does: c.Does, offer: c.Tool}}
 	case DoesMCP:
-		return []part{{what: "call " + c.Remote, does: c.Does, offer: rule(c.Does, escape(c.Remote))}}
+		p := part{what: "call " + c.Remote, does: c.Does}
+		if c.Changed == "" { // no rule would help
+			p.offer = rule(c.Does, escape(c.Remote))
+		}
+		return []part{p}
 	case DoesRemember, DoesOther, DoesClient:
 	}
 	return []part{{what: "call " + c.Tool, does: c.Does, offer: c.Tool}}

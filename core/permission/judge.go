@@ -130,7 +130,7 @@ func (s Set) part(c *Call, p *part, at Place) (v Verdict, byRule bool) {
 		return decided(Ask, p, r), true
 	}
 	guard := guarded().first(Ask, c, p, at)
-	if r := s.allowing(c, p, guard, at); r != nil && (!p.shut || !r.bare) { // to allow every file opens no folder
+	if r := s.allowing(c, p, guard, at); r != nil && c.Changed == "" && (!p.shut || !r.bare) { // to allow every file opens no folder
 		return decided(Allow, p, r), true
 	}
 	if p.shut && at.Mode == core.ModeAll {
@@ -138,6 +138,9 @@ func (s Set) part(c *Call, p *part, at Place) (v Verdict, byRule bool) {
 	}
 	if at.Mode == core.ModeAll {
 		return said(Allow, "The mode all asks nothing."), false
+	}
+	if c.Changed != "" {
+		return said(Ask, "%s is not what a person accepted, so that no rule allows it: %s.", c.Remote, c.Changed), false
 	}
 	if p.doubt != "" {
 		return said(Ask, "It can't be judged before it runs: %s.", p.doubt), false

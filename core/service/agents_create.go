@@ -178,12 +178,7 @@ func (p *parts) checkTools(ctx context.Context, ids []core.ToolID) ([]core.Bound
 	if err != nil {
 		return nil, err
 	}
-	for _, id := range ids {
-		if !slices.ContainsFunc(tools, func(t core.BoundTool) bool { return t.Info.ID == id }) {
-			return nil, core.E(core.NotFound, "there is no tool %s", id)
-		}
-	}
-	return tools, nil
+	return tools, core.Attachable(ids, tools)
 }
 
 func idsOf(tools []core.BoundTool) []core.ToolID {

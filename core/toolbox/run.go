@@ -74,11 +74,23 @@ func (t *Tools) Run(ctx context.Context, id core.AgentID, name string, args map[
 	switch {
 	case i < 0:
 		return core.ToolResult{}, core.E(core.NotFound, "tool %q is not attached to agent %s", name, id)
-	case attached[i].Info.Kind != core.ToolCustom:
+	case attached[i].Info.BuiltIn():
 		return core.ToolResult{}, core.E(core.Unsupported, "%s is built in, and runs in a conversation only", name).
 			WithHint("send the agent a message")
 	}
 	return t.run(ctx, attached[i], agent, args, nil)
+}
+
+// RunRemote runs a tool of an MCP server, for no agent.
+func (t *Tools) RunRemote(ctx context.Context, id core.ToolID, args map[string]any) (core.ToolResult, error) {
+	found, err := t.cfg.Box.Tools(ctx, []core.ToolID{id})
+	if err == nil && (len(found) == 0 || found[0].Info.Remote == nil) {
+		err = core.E(core.NotFound, "there is no tool %s of an MCP server", id)
+	}
+	if err != nil {
+		return core.ToolResult{}, err
+	}
+	return t.run(ctx, found[0], core.Agent{}, args, nil)
 }
 
 // run calls a tool with what a call of the agent would have; an agent without an id is none.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"time"
 
 	"loci/core"
 )
@@ -133,7 +134,7 @@ func (t *Tools) store(
 		if err := tx.Tools().Put(ctx, &made); err != nil {
 			return err
 		}
-		having, err = t.retell(ctx, tx, made.ID, func(*core.Agent) {})
+		having, err = Retell(ctx, tx, t.cfg.Clock(), made.ID)
 		return err
 	})
 	if err != nil {
@@ -154,9 +155,7 @@ func (t *Tools) Delete(ctx context.Context, id core.ToolID) error {
 			return err
 		}
 		var err error
-		having, err = t.retell(ctx, tx, id, func(a *core.Agent) {
-			a.Tools = slices.DeleteFunc(slices.Clone(a.Tools), func(one core.ToolID) bool { return one == id })
-		})
+		having, err = Withdraw(ctx, tx, t.cfg.Clock(), id)
 		return err
 	})
 	if err == nil {
@@ -165,8 +164,25 @@ func (t *Tools) Delete(ctx context.Context, id core.ToolID) error {
 	return err
 }
 
-// retell changes the agents that have a tool, whose conversations are compiled anew, and returns them.
-func (t *Tools) retell(ctx context.Context, tx core.Store, id core.ToolID, change func(*core.Agent)) ([]core.AgentID, error) {
+// Retell compiles anew the conversations of the agents that have one of these tools, and returns them.
+func Retell(ctx context.Context, tx core.Store, now time.Time, tools ...core.ToolID) ([]core.AgentID, error) {
+	return retell(ctx, tx, now, tools, func(*core.Agent) {})
+}
+
+// Withdraw takes tools away from the agents that have one of them, and returns these.
+func Withdraw(ctx context.Context, tx core.Store, now time.Time, tools ...core.ToolID) ([]core.AgentID, error) {
+	return retell(ctx, tx, now, tools, func(a *core.Agent) {
+		a.Tools = slices.DeleteFunc(slices.Clone(a.Tools), func(one core.ToolID) bool { return slices.Contains(tools, one) })
+	})
+}
+
+// retell changes the agents that have one of these tools, whose conversations are compiled anew, and returns them.
+func retell(
+	ctx context.Context, tx core.Store, now time.Time, tools []core.ToolID, change func(*core.Agent),
+) ([]core.AgentID, error) {
+	if len(tools) == 0 {
+		return nil, nil
+	}
 	all, err := core.ListAll(func(p core.Page) ([]core.Agent, error) {
 		return tx.Agents().List(ctx, core.AgentFilter{Hidden: true}, p)
 	}, func(a core.Agent) string { return string(a.ID) })
@@ -176,12 +192,12 @@ func (t *Tools) retell(ctx context.Context, tx core.Store, id core.ToolID, chang
 	var having []core.AgentID
 	for i := range all {
 		a := &all[i]
-		if !slices.Contains(a.Tools, id) {
+		if !slices.ContainsFunc(a.Tools, func(id core.ToolID) bool { return slices.Contains(tools, id) }) {
 			continue
 		}
 		change(a)
 		a.Rev++
-		a.UpdatedAt = t.cfg.Clock()
+		a.UpdatedAt = now
 		if err := tx.Agents().Update(ctx, a); err != nil {
 			return nil, err
 		}
@@ -193,7 +209,11 @@ func (t *Tools) retell(ctx context.Context, tx core.Store, id core.ToolID, chang
 // own refuses to change a tool that nobody wrote.
 func (t *Tools) own(ctx context.Context, id core.ToolID) error {
 	info, err := t.Get(ctx, id)
-	if err == nil && info.Kind != core.ToolCustom {
+	if err == nil && info.Remote != nil {
+		return core.E(core.Invalid, "%s is a tool of an MCP server: it can't be changed or deleted by itself", info.Spec.Name).
+			WithHint("detach it from agents that shouldn't have it, or remove its server: loci mcp list")
+	}
+	if err == nil && info.BuiltIn() {
 		return core.E(core.Invalid, "%s is built in: it can't be changed or deleted", info.Spec.Name).
 			WithHint("detach it from agents that shouldn't have it")
 	}
@@ -209,7 +229,10 @@ func (t *Tools) free(ctx context.Context, name string) error {
 	if err == nil && ok && found.Info.Kind == core.ToolCustom && found.Info.Custom.File != "" {
 		return core.E(core.Conflict, "the tool %s stands in the file %s already", name, found.Info.Custom.File)
 	}
-	if err == nil && ok && found.Info.Kind != core.ToolCustom {
+	if err == nil && ok && found.Info.Remote != nil {
+		return core.E(core.Conflict, "a tool of an MCP server is named %s already", name).WithHint("name the function otherwise")
+	}
+	if err == nil && ok && found.Info.BuiltIn() {
 		return core.E(core.Invalid, "the tool %s is built in, and no other can have its name", name).WithHint("name the function otherwise")
 	}
 	return err

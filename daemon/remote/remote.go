@@ -1,7 +1,8 @@
-// Package remote fetches what a message names by its address on the public internet: images.
+// Package remote fetches what a message names by its address on the public internet, images, and dials for those that speak to servers
+// there.
 //
 // Promises: the address that is dialled is judged, after resolving and at each redirect, so that no message reads from this
-// machine or its network; no key, cookie or proxy of the person's is used; size and time are bounded.
+// machine or its network unless a person let it; no key, cookie or proxy of the person's is used; size and time are bounded.
 package remote
 
 import (
@@ -62,6 +63,15 @@ func public(a netip.Addr) error {
 		}
 	}
 	return address.Public(a, own)
+}
+
+// Dial returns what connects to hosts of the public internet; with private, also to those of this machine and its network.
+func Dial(private bool) func(ctx context.Context, network, to string) (net.Conn, error) {
+	d := dialer{judge: public}
+	if private {
+		d.judge = func(netip.Addr) error { return nil }
+	}
+	return d.dial
 }
 
 type dialer struct{ judge func(netip.Addr) error }

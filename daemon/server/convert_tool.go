@@ -3,6 +3,7 @@ package server
 import (
 	"encoding/json"
 	"strconv"
+	"strings"
 
 	"loci/core"
 	"loci/daemon/api"
@@ -22,6 +23,13 @@ func wireTool(t core.ToolInfo) api.Tool {
 	out := api.Tool{
 		ID: string(t.ID), Name: &t.Spec.Name, ToolType: string(t.Kind), Description: &t.Spec.Description, Tags: t.Tags,
 		JSONSchema: wireSchema(t.Spec), ReturnCharLimit: limit, DefaultRequiresApproval: &no, EnableParallelExecution: &no,
+	}
+	if r := t.Remote; r != nil {
+		server, _, _ := strings.Cut(r.Name, "/")
+		out.Metadata = api.Object{
+			"mcp": map[string]any{"server_name": server, "server_id": string(r.Server)}, "mcp:SCHEMA_STATUS": string(r.Health),
+			"mcp:SCHEMA_WARNINGS": append([]string{}, r.Reasons...),
+		}
 	}
 	if c := t.Custom; c != nil {
 		language := string(c.Language)

@@ -26,6 +26,7 @@ import (
 	"loci/core/approval"
 	"loci/core/engine"
 	"loci/core/jobs"
+	"loci/core/mcpservers"
 	"loci/core/service"
 	"loci/core/spend"
 	"loci/core/undo"
@@ -68,6 +69,7 @@ type Parts struct {
 	Names       Names                // nil: nobody knows
 	Jobs        *jobs.Registry       // nil: there are none
 	Variables   *variables.Variables // nil: none are kept
+	MCP         *mcpservers.Servers  // nil: none are used
 	Ledger      *spend.Ledger        // nil: nobody keeps what models cost
 }
 
@@ -172,6 +174,7 @@ func (s *Server) register(a huma.API) {
 	s.registerRuns(a)
 	s.registerTools(a)
 	s.registerVariables(a)
+	s.registerMCPServers(a)
 	s.registerProviders(a)
 	s.registerWorkspace(a)
 }

@@ -171,9 +171,13 @@ func (s *Server) runTool(ctx context.Context, in *runToolInput) (*body[api.ToolE
 		args = in.Body.Args
 	}
 	r, err := s.services().Tools.Run(ctx, in.id(), in.ToolName, args)
+	return answer(wireExecution(r), err)
+}
+
+func wireExecution(r core.ToolResult) api.ToolExecution {
 	out := api.ToolExecution{Status: api.StatusSuccess, FuncReturn: r.Text, Stdout: r.Stdout, Stderr: r.Stderr}
 	if r.IsError {
 		out.Status = api.StatusError
 	}
-	return answer(out, err)
+	return out
 }

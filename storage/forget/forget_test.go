@@ -47,6 +47,8 @@ func textless() map[string][]string {
 		"providers":        {"id", "name", "type", "protocol", "base_url", "sealed"}, // a person's settings; loci providers removes them
 		"expenses":         {"id", "agent_id", "conversation_id", "run_id", "step_id", "purpose", "model"},
 		"budgets":          {"agent_id"},
+		"mcp_servers":      {"id", "name", "transport", "data", "sealed"}, // a person's settings; loci mcp removes them
+		"mcp_tools":        {"id", "server_id", "name", "remote"},
 		"tools":            {"id", "name", "language"},                    // a name that calls bear, which messages keep
 		"variables":        {"id", "agent_id", "name", "tools", "sealed"}, // values can't be read; loci secrets removes them
 		"file_changes": {

@@ -142,6 +142,9 @@ func places() []textPlace {
 			name: "tools", table: "tools", id: "id",
 			columns: []column{{"description", formText}, {"source", formText}, {"data", formJSON}},
 		},
+		{
+			name: "tools of servers", table: "mcp_tools", id: "id", columns: []column{{"data", formJSON}},
+		},
 		{name: "variables", table: "variables", id: "id", columns: []column{{"description", formText}}},
 		{name: "working folders", table: "workspaces", id: "path", columns: []column{{"path", formText}}, drop: true},
 		{name: "files that agents read", table: "file_reads", id: "path", columns: []column{{"path", formText}}, drop: true},

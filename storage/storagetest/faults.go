@@ -125,7 +125,7 @@ func RunFaults(t *testing.T) {
 	for name, list := range map[string]func(w *world) []storeOp{
 		"agents": (*world).agentOps, "blocks": (*world).blockOps, "messages": (*world).messageOps, "runs": (*world).runOps,
 		"archives": (*world).archiveOps, "passages": (*world).passageOps, "folders": (*world).folderOps, "files": (*world).fileOps,
-		"the rest": (*world).otherOps,
+		"the rest": (*world).otherOps, "servers of tools": (*world).mcpOps,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

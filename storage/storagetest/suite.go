@@ -67,6 +67,7 @@ func Run(t *testing.T, open func(t *testing.T) Store) {
 		{"variables are kept by their names and go with their agent", (*home).variables},
 		{"providers are kept by their names", (*home).providers},
 		{"tools are kept whole, one of each name", (*home).tools},
+		{"servers of tools are kept with what they offer", (*home).mcpServers},
 		{"what models cost is added up, and budgets are kept", (*home).expenses},
 		{"an error rolls back its transaction and a nested one its part", (*home).transactions},
 		{"search reads its own writes", (*home).searchFresh},

@@ -1,0 +1,87 @@
+// The official Letta client, unmodified, with tools of an MCP server that is written with the official SDK.
+// LOCI names the binary. The home and the daemon are its own and go at the end.
+import { after, before, test } from 'node:test';
+import assert from 'node:assert/strict';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Letta } from '@letta-ai/letta-client';
+
+const here = dirname(fileURLToPath(import.meta.url));
+let home, env, daemon, letta;
+
+const loci = (...args) => execFileSync(process.env.LOCI, args, { env, encoding: 'utf8' });
+
+before(async () => {
+  home = await mkdtemp(join(tmpdir(), 'loci-mcp-'));
+  env = { PATH: process.env.PATH, HOME: home, LOCI_HOME: home };
+  daemon = spawn(process.env.LOCI, ['daemon', 'run', '--listen', '127.0.0.1:0'], { env, stdio: ['ignore', 'ignore', 'pipe'] });
+  let told = '';
+  const address = await new Promise((found, failed) => {
+    daemon.stderr.on('data', (part) => {
+      told += part;
+      const at = /listening on (http:\S+\d)/.exec(told);
+      if (at) found(at[1]);
+    });
+    daemon.on('exit', () => failed(new Error(`the daemon has ended: ${told}`)));
+  });
+  letta = new Letta({ baseURL: address, apiKey: 'none', maxRetries: 0 });
+});
+
+after(async () => {
+  daemon.kill();
+  if (daemon.exitCode === null) await once(daemon, 'exit');
+  await rm(home, { recursive: true, force: true });
+});
+
+test('a server is added, allowed by its person, used, changed and removed', async () => {
+  const server = await letta.mcpServers.create({
+    server_name: 'weather',
+    config: { mcp_server_type: 'stdio', command: 'node', args: [join(here, 'weather.mjs')], env: { UNIT: 'C' } },
+  });
+  assert.match(server.id, /^mcp_server-/);
+  assert.equal(server.server_name, 'weather');
+  assert.equal(server.mcp_server_type, 'stdio');
+  assert.notEqual(server.env.UNIT, 'C');
+  assert.deepEqual(await letta.mcpServers.tools.list(server.id), []); // it may not see its own program yet
+  await assert.rejects(letta.mcpServers.create({ server_name: 'weather', config: server }), (err) => err.status === 409);
+
+  loci('mcp', 'allow', 'weather', '--read', here);
+  const tools = await letta.mcpServers.tools.list(server.id);
+  assert.deepEqual(tools.map((t) => t.name).sort(), ['forecast', 'weather_memory_insert']);
+  const tool = tools.find((t) => t.name === 'forecast');
+  assert.equal(tool.tool_type, 'external_mcp');
+  assert.deepEqual(tool.tags, ['mcp:weather']);
+  assert.equal(tool.metadata_.mcp.server_id, server.id);
+  assert.equal((await letta.mcpServers.tools.retrieve(tool.id, { mcp_server_id: server.id })).name, 'forecast');
+
+  const ran = await letta.mcpServers.tools.run(tool.id, { mcp_server_id: server.id, args: { city: 'Oslo' } });
+  assert.equal(ran.status, 'success');
+  assert.match(ran.func_return, /Oslo: 7 C/);
+  const failed = await letta.mcpServers.tools.run(tool.id, { mcp_server_id: server.id, args: { city: 'Atlantis' } });
+  assert.equal(failed.status, 'error');
+
+  const agent = await letta.agents.create({ name: 'Ada', model: 'offline/loci', tool_ids: [tool.id] });
+  const attached = await letta.agents.tools.list(agent.id);
+  assert.ok((attached.items ?? attached).some((t) => t.id === tool.id));
+
+  assert.deepEqual(await letta.mcpServers.refresh(server.id), { deleted: [], updated: [], added: [] });
+  const renamed = await letta.mcpServers.update(server.id, {
+    server_name: 'wind',
+    config: { mcp_server_type: 'stdio', command: 'node', args: server.args, env: { UNIT: 'F' } },
+  });
+  assert.equal(renamed.server_name, 'wind');
+  const again = await letta.mcpServers.tools.run(tool.id, { mcp_server_id: server.id, args: { city: 'Oslo' } });
+  assert.match(again.func_return, /Oslo: 7 F/);
+  assert.equal((await letta.mcpServers.list()).length, 1);
+  assert.equal((await letta.mcpServers.retrieve(server.id)).server_name, 'wind');
+
+  await letta.mcpServers.delete(server.id);
+  assert.deepEqual(await letta.mcpServers.list(), []);
+  const left = await letta.agents.tools.list(agent.id);
+  assert.ok(!(left.items ?? left).some((t) => t.id === tool.id));
+  await assert.rejects(letta.mcpServers.retrieve(server.id), (err) => err.status === 404);
+});

@@ -1,0 +1,198 @@
+package mcpclient
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"loci/core"
+)
+
+// Bounds of what a server says.
+const (
+	mostMessage  = 24 << 20 // bytes of one message
+	mostBytes    = 48 << 20 // from the beginning of one call to that of the next
+	mostLines    = 20_000   // messages, likewise
+	mostAtOnce   = 16       // calls
+	mostPages    = 100      // of a list
+	mostLeftOut  = 20       // tools that are left out of a list, and told of
+	relistWithin = 10 * time.Second
+)
+
+// session is a server that runs, or a connection to one.
+type session struct {
+	m      *Manager
+	to     core.MCPTarget
+	ctx    context.Context // ends with the server
+	stop   context.CancelCauseFunc
+	slots  chan struct{} // one for each call at a time
+	budget *budget
+	log    *tail // what the program wrote beside its messages
+
+	ready  chan struct{} // closed once it is connected, or never will be
+	failed error         // why it never will be
+	over   chan struct{} // closed once nothing of it is left
+
+	client  *mcp.ClientSession
+	changed atomic.Bool // its list of tools did, since it was asked
+	told    atomic.Bool // whoever keeps lists was told of this one
+
+	mu     sync.Mutex // guards what follows
+	listed core.MCPListing
+
+	// The manager guards these.
+	users int
+	used  time.Time
+	idle  *time.Timer
+}
+
+func newSession(m *Manager, to core.MCPTarget) *session {
+	s := &session{
+		m: m, to: to, slots: make(chan struct{}, mostAtOnce), ready: make(chan struct{}), over: make(chan struct{}),
+		budget: &budget{}, log: &tail{},
+	}
+	s.budget.renew()
+	s.ctx, s.stop = context.WithCancelCause(m.ctx)
+	return s
+}
+
+// run connects, and returns once nothing of the server is left.
+func (s *session) run() {
+	defer close(s.over)
+	defer s.stop(nil)
+	slow := time.AfterFunc(s.m.cfg.Times.Connect, func() {
+		s.stop(core.E(core.Timeout, "the server %s did not answer within %s", s.to.Server.Name, s.m.cfg.Times.Connect))
+	})
+	link, err := s.open()
+	if err == nil {
+		err = s.connect(link)
+	}
+	slow.Stop()
+	s.failed = err
+	close(s.ready)
+	if err == nil {
+		s.await()
+	}
+	s.stop(nil)
+	link.close()
+}
+
+// connect greets the server and asks what it has.
+func (s *session) connect(link *link) error {
+	client := mcp.NewClient(&mcp.Implementation{Name: "loci", Version: s.m.cfg.Version}, &mcp.ClientOptions{
+		Capabilities:           &mcp.ClientCapabilities{},
+		ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) { s.changed.Store(true) },
+	})
+	var err error
+	if s.client, err = client.Connect(s.ctx, link.transport, nil); err != nil {
+		return s.fault(link, err)
+	}
+	link.client = s.client
+	if err := s.ask(s.ctx); err != nil {
+		return s.fault(link, err)
+	}
+	return nil
+}
+
+// fault says why a server can't be used.
+func (s *session) fault(link *link, err error) error {
+	if cause := context.Cause(s.ctx); cause != nil {
+		return s.withLog(cause)
+	}
+	if why := link.ended(s.m.cfg.Times.Grace); why != "" {
+		return s.withLog(core.E(core.Unavailable, "the server %s %s", s.to.Server.Name, why))
+	}
+	return s.withLog(s.worded("can't be used", err))
+}
+
+// await returns once the server has ended, or is not wanted any more.
+func (s *session) await() {
+	gone := make(chan struct{})
+	s.m.owned.Go(func() {
+		defer close(gone)
+		_ = s.client.Wait() // why it ended is said by whoever asks something of it
+	})
+	select {
+	case <-gone:
+	case <-s.ctx.Done():
+	}
+}
+
+// ask asks for the list of tools.
+func (s *session) ask(ctx context.Context) error {
+	var tools []*mcp.Tool
+	var left []string
+	params := &mcp.ListToolsParams{}
+	for range mostPages {
+		page, err := s.client.ListTools(ctx, params)
+		if err != nil {
+			return err
+		}
+		for _, t := range page.Tools {
+			if t != nil && len(tools) < core.MaxMCPTools {
+				tools = append(tools, t)
+			} else if t != nil && len(left) < mostLeftOut {
+				left = append(left, "a tool beyond the first "+itoa(core.MaxMCPTools))
+			}
+		}
+		if page.NextCursor == "" || len(left) > 0 {
+			break
+		}
+		params.Cursor = page.NextCursor
+	}
+	listing := offersOf(tools)
+	listing.Left = append(listing.Left, left...)
+	s.mu.Lock()
+	s.listed = listing
+	s.mu.Unlock()
+	return nil
+}
+
+// relist asks for the list of tools again, since it changed.
+func (s *session) relist(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, relistWithin)
+	defer cancel()
+	if err := s.ask(ctx); err != nil {
+		s.changed.Store(true)
+		return s.worded("does not say which tools it has now", err)
+	}
+	return nil
+}
+
+func (s *session) listing() core.MCPListing {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.listed
+}
+
+// offer returns what the server says of one tool.
+func (s *session) offer(remote string) (core.MCPOffer, bool) {
+	for _, o := range s.listing().Offers {
+		if o.Remote == remote {
+			return o, true
+		}
+	}
+	return core.MCPOffer{}, false
+}
+
+// worded words an error of the protocol or of the way to a server.
+func (s *session) worded(what string, err error) error {
+	var ours *core.Error
+	if errors.As(err, &ours) {
+		return ours
+	}
+	return core.E(core.Unavailable, "the server %s %s: %s", s.to.Server.Name, what, plain(err.Error(), 300))
+}
+
+// withLog adds what a program wrote last.
+func (s *session) withLog(err error) error {
+	said := s.log.text()
+	if said == "" {
+		return err
+	}
+	return core.E(core.KindOf(err), "%s. It wrote: %s", err.Error(), said).WithHint("%s", core.HintOf(err))
+}
