@@ -103,9 +103,6 @@ type ToolInfo struct {
 	Wider           *ToolSpec   // what the terminal's agents are offered in place of Spec, under the same name; nil: Spec
 }
 
-// BuiltIn reports whether it comes with the program.
-func (i *ToolInfo) BuiltIn() bool { return i.Custom == nil && i.Remote == nil }
-
 // Code names what a call of it runs; empty: what comes with the program.
 func (i *ToolInfo) Code() string {
 	if i.Remote != nil {

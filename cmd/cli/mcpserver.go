@@ -228,10 +228,15 @@ func (a *app) addressOf(ctx context.Context, in *api.AddMCPServer, u *url.URL, f
 	return nil
 }
 
-// registries are the hosts from which programs that install servers fetch them.
-var registries = map[string][]string{
-	"npx": {"registry.npmjs.org"}, "bunx": {"registry.npmjs.org"}, "pnpm": {"registry.npmjs.org"},
-	"uvx": {"pypi.org", "files.pythonhosted.org"}, "uv": {"pypi.org", "files.pythonhosted.org"}, "pipx": {"pypi.org", "files.pythonhosted.org"},
+// registries returns the hosts from which a program that installs servers fetches them.
+func registries(program string) []string {
+	switch program {
+	case "npx", "bunx", "pnpm":
+		return []string{"registry.npmjs.org"}
+	case "uvx", "uv", "pipx":
+		return []string{"pypi.org", "files.pythonhosted.org"}
+	}
+	return nil
 }
 
 // commandOf makes a server of a command. It may see the files that the command names, and reach the registry that it installs from.
@@ -262,7 +267,7 @@ func commandOf(in *api.AddMCPServer, words []string, f *mcpFlags) error {
 			in.Grants.Read = append(in.Grants.Read, seen)
 		}
 	}
-	in.Grants.Hosts = append(in.Grants.Hosts, registries[filepath.Base(words[0])]...)
+	in.Grants.Hosts = append(in.Grants.Hosts, registries(filepath.Base(words[0]))...)
 	args := words[1:]
 	in.Config = api.MCPServerConfig{Type: api.MCPStdio, Command: &words[0], Args: &args}
 	if len(env) > 0 {

@@ -109,7 +109,11 @@ func (a *app) tryTool(ctx context.Context, ref, agent string, args api.Object, p
 		}
 	} else {
 		var t api.Tool
-		if c, t, err = a.toolNamed(ctx, ref); err == nil && t.SourceCode == nil {
+		c, t, err = a.toolNamed(ctx, ref)
+		if err == nil && t.ToolType == api.ToolExternalMCP {
+			return c.RunMCPTool(ctx, t, args)
+		}
+		if err == nil && t.SourceCode == nil {
 			err = invalid("%s is built in, and runs in a conversation only", ref)
 		}
 		in.SourceCode, in.SourceType, in.JSONSchema, in.Name = text(t.SourceCode), t.SourceType, t.JSONSchema, t.Name

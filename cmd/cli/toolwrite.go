@@ -200,7 +200,7 @@ func (a *app) toolsEdit() *cobra.Command {
 				return err
 			}
 			if t.SourceCode == nil {
-				return invalid("%s is built in, and has no source to edit", args[0])
+				return invalid("%s has no source to edit: you didn't write it", args[0])
 			}
 			edited, kept, err := a.editText(ctx, args[0]+extensionOf(t), *t.SourceCode)
 			switch {
@@ -231,6 +231,10 @@ func (a *app) toolsRemove() *cobra.Command {
 			c, t, err := a.toolNamed(ctx, args[0])
 			if err != nil {
 				return err
+			}
+			if t.ToolType == api.ToolExternalMCP {
+				return invalid("%s is a tool of an MCP server: it goes with the server", args[0]).
+					withHint("loci tools detach %s takes it from an agent; loci mcp list shows the servers", args[0])
 			}
 			if t.SourceCode == nil {
 				return invalid("%s is built in: it can't be deleted", args[0]).

@@ -74,7 +74,7 @@ func (t *Tools) Run(ctx context.Context, id core.AgentID, name string, args map[
 	switch {
 	case i < 0:
 		return core.ToolResult{}, core.E(core.NotFound, "tool %q is not attached to agent %s", name, id)
-	case attached[i].Info.BuiltIn():
+	case attached[i].Info.Kind.Ours():
 		return core.ToolResult{}, core.E(core.Unsupported, "%s is built in, and runs in a conversation only", name).
 			WithHint("send the agent a message")
 	}

@@ -59,7 +59,7 @@ func (f Filter) takes(t core.ToolInfo) bool {
 		(len(f.IDs) == 0 || slices.Contains(f.IDs, t.ID)) &&
 		(len(f.Kinds) == 0 || slices.Contains(f.Kinds, t.Kind)) &&
 		!slices.Contains(f.ExcludeKinds, t.Kind) &&
-		(!f.BuiltIn || t.BuiltIn()) &&
+		(!f.BuiltIn || t.Kind.Ours()) &&
 		strings.Contains(text, strings.ToLower(f.Search))
 }
 

@@ -213,7 +213,7 @@ func (t *Tools) own(ctx context.Context, id core.ToolID) error {
 		return core.E(core.Invalid, "%s is a tool of an MCP server: it can't be changed or deleted by itself", info.Spec.Name).
 			WithHint("detach it from agents that shouldn't have it, or remove its server: loci mcp list")
 	}
-	if err == nil && info.BuiltIn() {
+	if err == nil && info.Kind.Ours() {
 		return core.E(core.Invalid, "%s is built in: it can't be changed or deleted", info.Spec.Name).
 			WithHint("detach it from agents that shouldn't have it")
 	}
@@ -232,7 +232,7 @@ func (t *Tools) free(ctx context.Context, name string) error {
 	if err == nil && ok && found.Info.Remote != nil {
 		return core.E(core.Conflict, "a tool of an MCP server is named %s already", name).WithHint("name the function otherwise")
 	}
-	if err == nil && ok && found.Info.BuiltIn() {
+	if err == nil && ok && found.Info.Kind.Ours() {
 		return core.E(core.Invalid, "the tool %s is built in, and no other can have its name", name).WithHint("name the function otherwise")
 	}
 	return err

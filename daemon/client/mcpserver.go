@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"net/url"
 
 	"loci/daemon/api"
 )
@@ -29,4 +30,12 @@ func (c *Client) CheckMCPServer(ctx context.Context, in api.CheckMCPServer) (api
 // RemoveMCPServer removes a server with its tools.
 func (c *Client) RemoveMCPServer(ctx context.Context, in api.NamedMCPServer) error {
 	return c.done(ctx, request{method: remove, path: api.PathMCPServers, query: in})
+}
+
+// RunMCPTool runs a tool of a server, for no agent.
+func (c *Client) RunMCPTool(ctx context.Context, t api.Tool, args api.Object) (api.ToolExecution, error) {
+	of, _ := t.Metadata["mcp"].(map[string]any)
+	server, _ := of["server_id"].(string)
+	path := "/v1/mcp-servers/" + url.PathEscape(server) + "/tools/" + url.PathEscape(t.ID) + "/run"
+	return call[api.ToolExecution](ctx, c, request{method: post, path: path, body: api.RunTool{Args: args}})
 }

@@ -13,7 +13,10 @@ import (
 )
 
 // budget is what a server may say until something is asked of it again.
-type budget struct{ bytes, lines atomic.Int64 }
+type budget struct {
+	bytes, lines atomic.Int64
+	overdrawn    func() // called when it says more
+}
 
 func (b *budget) renew() {
 	b.bytes.Store(mostBytes)
@@ -34,6 +37,7 @@ func (c *counted) Read(p []byte) (int, error) {
 	n, err := c.Reader.Read(p)
 	left, lines := c.of.bytes.Add(-int64(n)), c.of.lines.Add(-int64(bytes.Count(p[:n], []byte{'\n'})))
 	if left < 0 || lines < 0 {
+		c.of.overdrawn()
 		return 0, errFlood
 	}
 	return n, err

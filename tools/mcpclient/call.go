@@ -93,6 +93,14 @@ func (s *session) call(ctx context.Context, call core.MCPCall) (core.ToolResult,
 	var out outcome
 	select {
 	case out = <-done:
+	case <-s.ctx.Done():
+		select {
+		case out = <-done: // what it said at last
+		case <-time.After(grace):
+		}
+		if out.result == nil {
+			out.err = context.Cause(s.ctx)
+		}
 	case <-within.Done():
 		select {
 		case out = <-done:
@@ -102,7 +110,7 @@ func (s *session) call(ctx context.Context, call core.MCPCall) (core.ToolResult,
 		}
 	}
 	switch {
-	case out.err == nil && out.result != nil:
+	case out.result != nil && out.err == nil:
 		return s.result(ctx, out.result, call)
 	case ctx.Err() != nil:
 		return core.ToolResult{}, context.Cause(ctx)
@@ -122,7 +130,7 @@ func (s *session) broken(call core.MCPCall, err error) (core.ToolResult, error) 
 	}
 	var ours *core.Error
 	if s.budget.flooded() {
-		return core.ToolResult{}, core.E(core.TooLarge, "the server %s said far more than it was asked for, and was ended. %s",
+		return core.ToolResult{}, core.E(core.TooLarge, "the server %s says far more than it is asked for, and was ended. %s",
 			s.to.Server.Name, unsure)
 	}
 	if errors.As(err, &ours) {

@@ -204,7 +204,10 @@ func TestWhatIsNoTextIsShownOrToldOf(t *testing.T) {
 func website(t *testing.T, handler http.Handler, path string, transport core.MCPTransport) core.MCPTarget {
 	t.Helper()
 	srv := httptest.NewServer(handler)
-	t.Cleanup(srv.Close)
+	t.Cleanup(func() {
+		srv.CloseClientConnections() // some are open as long as their client is
+		srv.Close()
+	})
 	return core.MCPTarget{Server: core.MCPServer{
 		ID: core.NewMCPServerID(), Name: "web", Transport: transport, URL: srv.URL + path, Grants: core.MCPGrants{Private: true},
 	}}

@@ -10,6 +10,7 @@ import (
 	"image/png"
 	"io"
 	"os"
+	"os/signal"
 	"strings"
 	"testing"
 
@@ -44,7 +45,9 @@ func serve(kind string) {
 		fmt.Fprintln(os.Stderr, "\x1b[31mI was \x1b]0;title\x07 started\x1b[0m")
 		_, _ = io.Copy(io.Discard, os.Stdin)
 	case "unread": // nor reads
-		select {}
+		ended := make(chan os.Signal, 1)
+		signal.Notify(ended, os.Interrupt)
+		<-ended
 	case "dead":
 		fmt.Fprintln(os.Stderr, "no such option\x1b[2J")
 		os.Exit(3)

@@ -55,8 +55,9 @@ func newSession(m *Manager, to core.MCPTarget) *session {
 		m: m, to: to, slots: make(chan struct{}, mostAtOnce), ready: make(chan struct{}), over: make(chan struct{}),
 		budget: &budget{}, log: &tail{},
 	}
-	s.budget.renew()
 	s.ctx, s.stop = context.WithCancelCause(m.ctx)
+	s.budget.overdrawn = func() { s.stop(errFlood) }
+	s.budget.renew()
 	return s
 }
 

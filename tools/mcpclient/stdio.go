@@ -41,12 +41,10 @@ func (l *link) close() {
 	}
 	if l.program != nil {
 		l.program.hangUp()
+		<-l.program.ended
 	}
 	if l.client != nil {
 		_ = l.client.Close() // nothing is asked of it any more
-	}
-	if l.program != nil {
-		<-l.program.ended
 	}
 	if l.unused != nil {
 		l.unused()
@@ -120,9 +118,9 @@ func (s *session) start() (*link, error) {
 	l := &link{program: p}
 	select {
 	case stream := <-p.stream:
-		l.transport = &mcp.IOTransport{
-			Reader: reading{s.budget.over(stream), p.hangUp}, Writer: writing{stream, p.hangUp}, MaxLineLength: mostMessage,
-		}
+		w := &writing{queue: make(chan []byte, mostQueued), p: p, stop: s.stop}
+		s.m.owned.Go(func() { w.pass(stream) })
+		l.transport = &mcp.IOTransport{Reader: reading{s.budget.over(stream), p.hangUp}, Writer: w, MaxLineLength: mostMessage}
 		return l, nil
 	case <-p.ended:
 		if p.refused != nil {
@@ -134,7 +132,7 @@ func (s *session) start() (*link, error) {
 	}
 }
 
-// reading and writing are the two directions of a program's stream.
+// reading is what a program says.
 type reading struct {
 	io.Reader
 	hangUp func()
@@ -142,12 +140,44 @@ type reading struct {
 
 func (r reading) Close() error { r.hangUp(); return nil }
 
+// mostQueued is how many messages wait for a program to read them.
+const mostQueued = 1024
+
+// writing is what a program is told. Whoever tells it never waits for it to read.
 type writing struct {
-	io.Writer
-	hangUp func()
+	queue chan []byte
+	p     *program
+	stop  context.CancelCauseFunc
 }
 
-func (w writing) Close() error { w.hangUp(); return nil }
+var errUnread = core.E(core.Unavailable, "the server does not read what it is told, and was ended")
+
+func (w *writing) Write(p []byte) (int, error) {
+	select {
+	case w.queue <- slices.Clone(p):
+		return len(p), nil
+	default:
+		w.stop(errUnread)
+		return 0, errUnread
+	}
+}
+
+func (w *writing) Close() error { w.p.hangUp(); return nil }
+
+// pass hands messages over until the program is hung up on.
+func (w *writing) pass(to io.Writer) {
+	for {
+		select {
+		case message := <-w.queue:
+			if _, err := to.Write(message); err != nil {
+				w.p.hangUp()
+				return
+			}
+		case <-w.p.hung:
+			return
+		}
+	}
+}
 
 // how says how a program ended.
 func (p *program) how() string {
