@@ -32,8 +32,8 @@ func (a *app) mcpImport() *cobra.Command {
 	var agents []string
 	c := &cobra.Command{
 		Use: "import FILE|-", Short: "Add the servers of another program's configuration", Args: exactly("the file"),
-		Long: `Add the servers of another program's configuration: a JSON file with mcpServers, as .mcp.json is. ${NAME} in its values becomes
-{{ NAME }}, which stands for a secret of the agent that calls. Servers whose names are taken are left alone.`,
+		Long: `Add the servers of another program's configuration: a JSON file with mcpServers, as .mcp.json is. ${NAME} in its values
+becomes {{ NAME }}, which stands for a secret of the agent that calls. Servers whose names are taken are left alone.`,
 		Example: `  loci mcp import .mcp.json --agent Ada`,
 		RunE:    func(cmd *cobra.Command, args []string) error { return a.importMCP(cmd.Context(), args[0], agents) },
 	}

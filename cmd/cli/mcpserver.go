@@ -65,8 +65,8 @@ func (a *app) mcpAdd() *cobra.Command {
 	var f mcpFlags
 	c := &cobra.Command{
 		Use: "add NAME -- COMMAND [ARGUMENT...] | NAME URL", Short: "Add a server whose tools agents can have", Args: atLeast("a name"),
-		Long: `Add a server whose tools agents can have: a program that is started when one of its tools is first called, or an address. A program
-runs confined: it sees the system's programs and what its own command names, and reaches the internet only at hosts that you let it.
+		Long: `Add a server whose tools agents can have: a program that is started when one of its tools is first called, or an address. A
+program runs confined: it sees the system's programs and what its own command names, and reaches the internet only at hosts that you let it.
 A value may hold {{ NAME }} or {{ NAME | default }}, which stand for a secret of the agent that calls it: loci secrets set NAME.`,
 		Example: `  loci mcp add files --write ~/notes -- npx -y @modelcontextprotocol/server-filesystem ~/notes
   loci mcp add tracker https://mcp.example.com/mcp --token '{{ TRACKER_TOKEN }}' --agent Ada`,
@@ -154,8 +154,8 @@ func (a *app) addedMCP(ctx context.Context, c *client.Client, made api.KeptMCPSe
 	fmt.Fprintf(a.out, "%s is added, with %d tools\n", name, len(made.Tools))
 	a.printGrants(made)
 	if made.Was != "" {
-		fmt.Fprintf(a.out, "another server had this name: %s\nrules that allow its tools wait until you accept it: loci mcp test %s --accept\n",
-			oneLine(made.Was), quoteArg(made.ServerName))
+		fmt.Fprintf(a.out, "another server had this name: %s\n", oneLine(made.Was))
+		fmt.Fprintf(a.out, "rules that allow its tools wait until you accept it: loci mcp test %s --accept\n", quoteArg(made.ServerName))
 	}
 	for _, g := range agents {
 		fmt.Fprintf(a.out, "%s has %d of them\n", oneLine(g.Name), given)
@@ -360,9 +360,9 @@ func (a *app) mcpTest() *cobra.Command {
 	var accept bool
 	c := &cobra.Command{
 		Use: "test NAME", Short: "Start a server, and show what it offers and what changed", Args: exactly("the server"),
-		Long: `Start a server, and show what it offers and how that differs from what you accepted. Agents are told of the tools as you accepted
-them, and each call of one that its server describes otherwise now asks you first, whatever rules allow. --accept makes what the server
-says now what counts.`,
+		Long: `Start a server, and show what it offers and how that differs from what you accepted. Agents are told of the tools as you
+accepted them, and each call of one that its server describes otherwise now asks you first, whatever rules allow. --accept makes what the
+server says now what counts.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := a.connect(cmd.Context())
 			if err != nil {

@@ -257,7 +257,8 @@ func keptMCPServer(ctx context.Context, all *mcpservers.Servers, one core.MCPSer
 	for i := range tools {
 		t := &tools[i]
 		shown := api.MCPTool{
-			ID: string(t.ID), Name: t.Name, Remote: t.Remote, Description: t.Description, Health: string(t.Health), Reasons: t.Reasons, Gone: t.Gone,
+			ID: string(t.ID), Name: t.Name, Remote: t.Remote, Description: t.Description, Health: string(t.Health), Reasons: t.Reasons,
+			Gone: t.Gone,
 		}
 		if t.Now != nil {
 			shown.Changed = t.Now.Differs(&t.MCPOffer)

@@ -47,7 +47,8 @@ func (r *Row) Server() (core.MCPServer, error) {
 	}
 	s := core.MCPServer{
 		ID: r.ID, Name: r.Name, Transport: r.Transport, Command: d.Command, Args: d.Args, URL: d.URL, AuthHeader: d.AuthHeader,
-		Grants: d.Grants, Needs: d.Needs, Sealed: r.Sealed, Was: d.Was, Fault: d.Fault, CreatedAt: r.CreatedAt.Time(), UpdatedAt: r.UpdatedAt.Time(),
+		Grants: d.Grants, Needs: d.Needs, Sealed: r.Sealed, Was: d.Was, Fault: d.Fault,
+		CreatedAt: r.CreatedAt.Time(), UpdatedAt: r.UpdatedAt.Time(),
 	}
 	if d.ListedAt != 0 {
 		s.ListedAt = d.ListedAt.Time()

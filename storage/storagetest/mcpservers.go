@@ -11,7 +11,8 @@ func (h *home) mcpServer(name string) core.MCPServer {
 	s := core.MCPServer{
 		ID: core.NewMCPServerID(), Name: name, Transport: core.MCPStdio, Command: "node", Args: []string{"server.js", "ä"},
 		Grants: core.MCPGrants{Read: []string{"/srv/x"}, Write: []string{"/srv/y"}, Hosts: []string{"example.org"}, Private: true},
-		Needs:  []string{"TOKEN"}, Sealed: []byte("\x00\xff"), Was: "it was", Fault: "it ended", ListedAt: h.tick(), CreatedAt: h.tick(), UpdatedAt: h.tick(),
+		Needs:  []string{"TOKEN"}, Sealed: []byte("\x00\xff"), Was: "it was", Fault: "it ended", ListedAt: h.tick(),
+		CreatedAt: h.tick(), UpdatedAt: h.tick(),
 	}
 	h.ok(h.s.MCPServers().Put(h.ctx, &s))
 	return s

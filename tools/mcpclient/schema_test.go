@@ -25,11 +25,14 @@ func TestSchemasBecomeWhatProvidersTake(t *testing.T) {
 	for schema, want := range map[string]string{
 		`{"type":"object"}`: `{"properties":{},"type":"object"}`,
 		`null`:              `{"properties":{},"type":"object"}`,
-		`{"$schema":"x","$id":"y","properties":{"a":{"type":"array"}}}`:  `{"properties":{"a":{"items":{},"type":"array"}},"type":"object"}`,
+		`{"$schema":"x","$id":"y","properties":{"a":{"type":"array"}}}`: `` +
+			`{"properties":{"a":{"items":{},"type":"array"}},"type":"object"}`,
 		`{"type":"object","anyOf":[{"required":["a"]}],"properties":{}}`: `{"properties":{},"type":"object"}`,
-		`{"type":"object","properties":{"a":{"$ref":"#/$defs/A","description":"mine"}},"$defs":{"A":{"type":"string","description":"its"}}}`: `` +
+		`{"type":"object","properties":{"a":{"$ref":"#/$defs/A","description":"mine"}},` +
+			`"$defs":{"A":{"type":"string","description":"its"}}}`: `` +
 			`{"properties":{"a":{"description":"mine","type":"string"}},"type":"object"}`,
-		`{"type":"object","properties":{"a":{"$ref":"#/definitions/N"}},"definitions":{"N":{"type":"object","properties":{"n":{"$ref":"#/definitions/N"}}}}}`: `` +
+		`{"type":"object","properties":{"a":{"$ref":"#/definitions/N"}},` +
+			`"definitions":{"N":{"type":"object","properties":{"n":{"$ref":"#/definitions/N"}}}}}`: `` +
 			`{"properties":{"a":{"properties":{"n":{}},"type":"object"}},"type":"object"}`,
 		`{"type":"object","properties":{"a":{"type":["string","null"],"description":"x\u001b[31my"}},"required":["a","b"]}`: `` +
 			`{"properties":{"a":{"description":"xy","type":["string","null"]}},"required":["a"],"type":"object"}`,

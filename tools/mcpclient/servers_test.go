@@ -85,7 +85,8 @@ func goodServer() *mcp.Server {
 		func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
 			return &mcp.CallToolResult{Content: []mcp.Content{
 				&mcp.TextContent{Text: "here"}, &mcp.ImageContent{MIMEType: "image/png", Data: pixels()},
-				&mcp.ImageContent{MIMEType: "image/png", Data: []byte("none")}, &mcp.AudioContent{MIMEType: "audio/wav", Data: make([]byte, 2048)},
+				&mcp.ImageContent{MIMEType: "image/png", Data: []byte("none")},
+				&mcp.AudioContent{MIMEType: "audio/wav", Data: make([]byte, 2048)},
 				&mcp.EmbeddedResource{Resource: &mcp.ResourceContents{URI: "file:///a", Text: "within"}},
 				&mcp.ResourceLink{URI: "file:///b", Name: "b"},
 			}}, nil, nil

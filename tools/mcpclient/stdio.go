@@ -223,7 +223,8 @@ func (s *session) job() (core.Job, error) {
 	}
 	for _, mount := range mounts {
 		if s.m.hides(mount.Source) {
-			return core.Job{}, core.E(core.Forbidden, "the server %s may not see %s, which holds what is Loci's own", server.Name, mount.Source)
+			return core.Job{}, core.E(core.Forbidden, "the server %s may not see %s, which holds what is Loci's own",
+				server.Name, mount.Source)
 		}
 	}
 	env := []string{
