@@ -137,3 +137,15 @@ func TestEveryKeyOfAQuestionIsNamedOnANarrowScreen(t *testing.T) {
 		t.Errorf("the panel:\n%s", v)
 	}
 }
+
+// TestAQuestionOfALineLeavesRoomForTheTurnThatGoesOn asks while the agent works: the first row of what is asked must not be pushed out.
+func TestAQuestionOfALineLeavesRoomForTheTurnThatGoesOn(t *testing.T) {
+	t.Parallel()
+	for _, size := range [][2]int{{40, 12}, {80, 24}, {200, 50}} {
+		r := newRobot(t, newFake(), size[0], size[1]).waitsForLine().leaves(11)
+		v := r.view()
+		if !strings.Contains(v, "? May its line change") || !strings.Contains(v, "alias.a1 =") || strings.Count(v, "\n")+1 >= size[1] {
+			t.Errorf("%v:\n%s", size, v)
+		}
+	}
+}

@@ -20,6 +20,7 @@ func (h *hostQuestion) rows(room int) []string {
 		h.since = h.now()
 	}
 	width, line := h.ui.width(), h.line()
+	room = roomFor(h.ui.height(), room)
 	h.room = room
 	rows := h.body(width)
 	if h.fits = len(rows) < room; h.fits {
@@ -48,10 +49,12 @@ func (h *hostQuestion) openWhole() tea.Cmd {
 func (h *hostQuestion) whole(width int) string {
 	rows := append(h.asks(width), "")
 	add := func(text string) { rows = append(rows, indented("  ", wrapTo(text, width-2))...) }
-	add(strings.TrimSpace(h.line()))
+	if h.asked[0].Opens != api.OpensUncaged { // which is about the line
+		add(strings.TrimSpace(h.line()))
+	}
 	for _, k := range h.answers() {
 		if k.lasts != "" {
-			add(k.key + " keeps a rule. " + h.rule(k))
+			add(k.key + ": " + h.rule(k))
 		}
 	}
 	return strings.Join(rows, "\n")

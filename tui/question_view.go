@@ -14,6 +14,9 @@ import (
 // for good, and rows of the live region must not be among them.
 const leastAsked = 5
 
+// roomFor is how many rows a question takes at most on a screen, of those that there are.
+func roomFor(height, room int) int { return min(room, max(2*height/5, leastAsked)) }
+
 // toolName is the name of a tool, which a model may have made up.
 func toolName(c api.WaitingCall) string { return transcript.OneLine(transcript.Reveal(c.Name)) }
 
@@ -29,7 +32,7 @@ func (q *question) title() string {
 // rows draws the question in at most room rows: all of it if it fits, or else
 // what fits of the call being asked about.
 func (q *question) rows(room int) []string {
-	room = min(room, max(2*q.ui.height()/5, leastAsked))
+	room = roomFor(q.ui.height(), room)
 	if q.since.IsZero() {
 		q.since = q.now()
 	}

@@ -77,7 +77,7 @@ func (q *trustQuestion) rows(room int) []string {
 	if q.since.IsZero() {
 		q.since = q.now()
 	}
-	room = min(room, max(2*q.ui.height()/5, leastAsked))
+	room = roomFor(q.ui.height(), room)
 	keys := q.keys()
 	list := q.list(q.ui.width())
 	if over := len(list) - max(room-len(keys), 1); over > 0 {

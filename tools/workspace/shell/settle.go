@@ -23,7 +23,7 @@ const (
 
 // Bounds of what a person is asked about at once: they have to see all of it.
 const (
-	mostAsked = 10
+	mostAsked = 50
 	longAsked = 300 // bytes of a setting's values together
 )
 
