@@ -76,6 +76,8 @@ type RunConfig struct {
 	// Moved are digests of the addresses that a background run started with, as returned by Models.Moved.
 	Moved map[string]string `json:"moved,omitempty"`
 
+	Tells []Notice `json:"tells,omitempty"` // what the person is told when it begins
+
 	Tokens *TokenWish `json:"tokens,omitempty"` // what the answer is to say of the tokens of each step
 }
 

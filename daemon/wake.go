@@ -52,7 +52,7 @@ func (p *parts) waker(j *jobs.Job) core.Client {
 // asBefore has the run of the wake-up asked of the model that the run which began the job was asked of. What it writes may stem
 // from where the job's output comes from.
 func (p *parts) asBefore(ctx context.Context, j *jobs.Job) core.RunConfig {
-	config := core.RunConfig{Source: j.Source()}
+	config := core.RunConfig{Source: j.Source(), Tells: j.Tells()}
 	run, err := p.store.Runs().Get(ctx, j.Run)
 	if err != nil {
 		return config // it was deleted: the agent's own model

@@ -55,7 +55,8 @@ func (x *sleeper) begin(release <-chan struct{}) (job string) {
 			case <-release:
 			case <-ctx.Done():
 			}
-			return core.ToolResult{Text: "Exit code 0.\nall of it", Source: "a.example"}, nil
+			tells := []core.Notice{{Kind: "git", Text: "A line changed it."}}
+			return core.ToolResult{Text: "Exit code 0.\nall of it", Source: "a.example", Tells: tells}, nil
 		},
 	})
 	if err != nil {
@@ -106,7 +107,8 @@ func TestAnAgentIsWokenByTheEndOfItsJob(t *testing.T) {
 		}
 	}
 	if run.Client.Workspace != "/project" || run.Client.Mode != core.ModeAsk || string(run.Client.ID) != x.session.Client ||
-		run.Client.Kind != core.ClientDaemon || run.Status != core.RunCompleted || run.Config.Source != "a.example" {
+		run.Client.Kind != core.ClientDaemon || run.Status != core.RunCompleted || run.Config.Source != "a.example" ||
+		len(run.Config.Tells) != 1 {
 		t.Errorf("the run is %+v", run)
 	}
 	coretest.Until(t, "the daemon to be idle", func() bool { return x.c.Shutdown(t.Context(), true) == nil }) // a run ends in its lane last

@@ -161,6 +161,9 @@ func (t *turn) openLog() {
 			events = append(events, inputEvent(m))
 		}
 	}
+	for _, n := range t.run.Config.Tells {
+		events = append(events, core.Event{Body: n})
+	}
 	t.emit(events...)
 }
 

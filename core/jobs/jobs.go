@@ -99,6 +99,9 @@ func (j *Job) Source() string {
 // Layers are what confined it, once it has ended.
 func (j *Job) Layers() []string { return j.result.Layers }
 
+// Tells is what the person is told of it, once it has ended, by whoever is first to see the end.
+func (j *Job) Tells() []core.Notice { return j.result.Tells }
+
 // Tail is what it wrote last.
 func (j *Job) Tail(rows int) string { return j.output.Tail(rows) }
 

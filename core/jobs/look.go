@@ -56,11 +56,15 @@ func (r *Registry) See(ctx context.Context, conversation core.ConversationID, id
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if e.job.Ended() {
+	j := e.job
+	if j.Ended() {
+		if e.seen {
+			j.result.Tells = nil
+		}
 		e.seen = true
 		e.quiet()
 	}
-	return e.job, nil
+	return j, nil
 }
 
 // Stop stops a job and returns it when it has ended; one that has ended already stays as it is.

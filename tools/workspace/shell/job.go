@@ -46,7 +46,9 @@ func (s *Shell) Job(ctx context.Context, args JobArgs, env core.ToolEnv) (core.T
 	if err != nil {
 		return core.ToolResult{}, err
 	}
-	return core.ToolResult{Text: state(&j), IsError: j.Ended() && j.Failed && !j.Stopped, Source: j.Source(), Layers: j.Layers()}, nil
+	return core.ToolResult{
+		Text: state(&j), IsError: j.Ended() && j.Failed && !j.Stopped, Source: j.Source(), Layers: j.Layers(), Tells: j.Tells(),
+	}, nil
 }
 
 // state is what a model reads of a job.

@@ -176,3 +176,15 @@ func TestWhatARuleForbidsIsNotSaidHowToDo(t *testing.T) {
 		}
 	}
 }
+
+func TestThePersonIsToldOnceOfWhatALineInTheBackgroundLeftInGit(t *testing.T) {
+	t.Parallel()
+	p := attended(t, "git_config(core.pager=less -F)")
+	id := p.behind("git config core.pager 'less -F'")
+	wait := 60
+	r := p.job(shell.JobArgs{ID: id, Wait: &wait})
+	p.is(told(r), "git: A line changed the project's git configuration: core.pager = less -F.")
+	if again := told(p.job(shell.JobArgs{ID: id})); again != "" {
+		t.Errorf("told again: %s", again)
+	}
+}
