@@ -74,8 +74,8 @@ func (c *call) follow(ctx context.Context, l *Local, p *plan, v *vigil, files *l
 		kill(pidfd)
 	})
 	var work sync.WaitGroup
-	work.Go(func() { c.out.drain(files.out, &c.result.Stdout) })
-	work.Go(func() { c.out.drain(files.err, &c.result.Stderr) })
+	work.Go(func() { c.out.drain(&late{from: files.out}, &c.result.Stdout) })
+	work.Go(func() { c.out.drain(&late{from: files.err}, &c.result.Stderr) })
 	work.Go(func() { feed(files.in, c.job.Stdin) })
 	watching, stopWatching := context.WithCancel(ctx)
 	work.Go(func() { c.watch(watching, s.pid, p.disks()) })

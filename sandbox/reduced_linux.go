@@ -125,8 +125,8 @@ func (c *call) accompany(
 ) (status frame.Status, stopped bool) {
 	goesOn := context.AfterFunc(ctx, func() { _ = files.control.CloseWrite() }) // at which it ends everything
 	var work sync.WaitGroup
-	work.Go(func() { c.out.drain(files.out, &c.result.Stdout) })
-	work.Go(func() { c.out.drain(files.err, &c.result.Stderr) })
+	work.Go(func() { c.out.drain(&late{from: files.out}, &c.result.Stdout) })
+	work.Go(func() { c.out.drain(&late{from: files.err}, &c.result.Stderr) })
 	work.Go(func() { feed(files.in, c.job.Stdin) })
 	watching, stopWatching := context.WithCancel(ctx)
 	work.Go(func() { watch(watching) })

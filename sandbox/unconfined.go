@@ -96,7 +96,7 @@ func (c *call) runWithChannel(ctx context.Context, cmd *exec.Cmd) error {
 // talk lets the daemon's side use the channel, and closes it then.
 func (c *call) talk(ctx context.Context, channel io.ReadWriteCloser) {
 	defer func() { _ = channel.Close() }() // all was said
-	c.job.Channel(ctx, channel)
+	c.job.Channel(ctx, patient(channel))
 }
 
 // writer takes one output as a program's own.
