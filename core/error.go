@@ -28,6 +28,7 @@ const (
 	TooLarge        Kind = "too_large"       // the body is over the limit
 	Gone            Kind = "gone"            // used to exist, no longer does
 	Precondition    Kind = "precondition"    // something must be done first (a client must register)
+	SchemaMismatch  Kind = "schema_mismatch" // a model's answer does not have the form that was asked for
 	Internal        Kind = "internal"        // a bug of ours
 )
 

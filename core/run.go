@@ -78,6 +78,8 @@ type RunConfig struct {
 
 	Tells []Notice `json:"tells,omitempty"` // what the person is told when it begins
 
+	ResponseFormat any `json:"response_format,omitempty"` // the form of the answer, for this run only; see AnswerFormatOf
+
 	Tokens *TokenWish `json:"tokens,omitempty"` // what the answer is to say of the tokens of each step
 }
 

@@ -255,17 +255,17 @@ func local() []Row {
 		{
 			Name: "lmstudio", Title: "LM Studio", BaseURL: "http://127.0.0.1:1234/v1", BaseURLVar: "LMSTUDIO_BASE_URL",
 			Keys: keys("LMSTUDIO_API_KEY"), NoKey: true, Local: true,
-			Protocol: openai.Quirks{Force: openai.ForceRequired, Parallel: openai.ParallelNever, Running: openai.RunningLMStudio},
+			Protocol: openai.Quirks{Force: openai.ForceRequired, Parallel: openai.ParallelNever, Running: openai.RunningLMStudio, FormBars: true},
 		},
 		{
 			Name: "vllm", Title: "vLLM", BaseURL: "http://127.0.0.1:8000/v1", BaseURLVar: "VLLM_BASE_URL",
 			Keys: keys("VLLM_API_KEY"), NoKey: true, Local: true,
-			Protocol: openai.Quirks{Effort: openai.EffortTemplate, History: openai.HistoryCalls, TokenIDs: true},
+			Protocol: openai.Quirks{Effort: openai.EffortTemplate, History: openai.HistoryCalls, TokenIDs: true, FormBars: true},
 		},
 		{
 			Name: "sglang", Title: "SGLang", BaseURL: "http://127.0.0.1:30000/v1", BaseURLVar: "SGLANG_BASE_URL",
 			Keys: keys("SGLANG_API_KEY"), NoKey: true, Local: true,
-			Protocol: openai.Quirks{Effort: openai.EffortTemplate, History: openai.HistoryCalls, TokenIDs: true},
+			Protocol: openai.Quirks{Effort: openai.EffortTemplate, History: openai.HistoryCalls, TokenIDs: true, FormBars: true},
 		},
 		{
 			Name:       "llamacpp",
@@ -281,6 +281,7 @@ func local() []Row {
 				Effort:   openai.EffortTemplate,
 				History:  openai.HistoryCalls,
 				Running:  openai.RunningProps,
+				FormBars: true,
 			},
 		},
 		{Name: "offline", Title: "built in, no language model", Offline: true, NoKey: true},
@@ -330,7 +331,7 @@ func globally(base string) string { return strings.Replace(base, "://global-", "
 
 // generic is assumed of a server that OPENAI_BASE_URL names and no row knows: the plain form of the wire, without
 // anything that servers are known to refuse.
-var generic = openai.Quirks{History: openai.HistoryCalls}
+var generic = openai.Quirks{History: openai.HistoryCalls, FormBars: true}
 
 // find returns the row with this name or alias.
 func (p *Providers) find(name string) (Row, bool) { return find(p.known(), name) }

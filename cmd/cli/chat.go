@@ -35,6 +35,8 @@ type chatFlags struct {
 	allow, deny  []string
 	dirs         []string
 	images       []string
+	schema       string
+	form         *api.ResponseFormat // of the schema
 	json         bool
 	noStart      bool
 	help         bool
@@ -64,6 +66,7 @@ func chatFlagSet(f *chatFlags) *pflag.FlagSet {
 	fs.StringArrayVar(&f.deny, "deny", nil, "a `RULE` that forbids, for this session; may be repeated")
 	fs.StringArrayVar(&f.dirs, "add-dir", nil, "a further folder `PATH` to read in this session, PATH:rw to change; may be repeated")
 	fs.StringArrayVar(&f.images, "image", nil, "with -p: send this image `FILE` (PNG, JPEG, GIF, WebP) too; may be repeated")
+	fs.StringVar(&f.schema, "schema", "", "with -p: answer with JSON by this JSON schema, a `FILE|JSON`")
 	fs.IntVar(&f.maxSteps, "max-steps", 0, "with -p: model calls that the run may take")
 	fs.DurationVar(&f.timeout, "timeout", 0, "with -p: how long it may take, like 90s or 5m")
 	fs.StringVar(&f.format, "output-format", formatText, "with -p: `text|json|stream-json`")
@@ -90,6 +93,12 @@ func (a *app) talk(ctx context.Context, args []string) error {
 	a.noStart = f.noStart
 	if err := f.check(fs); err != nil {
 		return err
+	}
+	if fs.Changed("schema") {
+		var err error
+		if f.form, err = formOf(f.schema); err != nil {
+			return err
+		}
 	}
 	if f.print {
 		return a.oneShot(ctx, &f, fs.Args())
@@ -137,6 +146,8 @@ func (f *chatFlags) check(fs *pflag.FlagSet) error {
 			withHint(`loci -p "your question" …`)
 	case !f.print && len(f.images) > 0:
 		return invalid("--image belongs to one shot").withHint(`loci -p --image shot.png "your question"; in the chat, paste the path`)
+	case !f.print && fs.Changed("schema"):
+		return invalid("--schema belongs to one shot").withHint(`loci -p --schema city.json "your question"`)
 	case f.input == formatStream && len(f.images) > 0:
 		return invalid("with --input-format stream-json the images come in the messages on standard input")
 	case !f.print && fs.NArg() > 0:

@@ -65,7 +65,7 @@ func TestEveryKindHasAnExitCodeOfItsOwnRow(t *testing.T) {
 	for _, kind := range []string{
 		api.KindInvalid, api.KindNotFound, api.KindConflict, api.KindBusy, api.KindUnauthenticated, api.KindForbidden,
 		api.KindRateLimited, api.KindNoCredit, api.KindUnavailable, api.KindTimeout, api.KindCancelled, api.KindUnsupported,
-		api.KindTooLong, api.KindTooLarge, api.KindGone, api.KindPrecondition, api.KindInternal,
+		api.KindTooLong, api.KindTooLarge, api.KindGone, api.KindPrecondition, api.KindSchemaMismatch, api.KindInternal,
 	} {
 		if _, ok := seen[kind]; !ok {
 			t.Errorf("%s has no exit code", kind)

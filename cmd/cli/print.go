@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -178,6 +179,7 @@ func (t *exchange) request() api.StreamingRequest {
 	req.MaxSteps = api.PtrTo(t.flags.maxSteps)
 	req.OverrideModel = api.PtrTo(t.flags.override())
 	req.OverrideEffort = api.PtrTo(t.flags.effort)
+	req.OverrideResponseFormat = t.flags.form
 	req.IncludeCompactionMessages = new(true)
 	return req
 }
@@ -310,7 +312,7 @@ func (t *exchange) take(m api.Message) error {
 // write writes a piece of the answer at once, in the text format. Each message starts on a new line, after an empty
 // one.
 func (t *exchange) write(message, text string) error {
-	if t.flags.format != formatText || t.left || text == "" {
+	if t.flags.format != formatText || t.left || text == "" || t.flags.form != nil { // a value is printed whole, once it is known to fit
 		return nil
 	}
 	if t.written != "" && t.written != message {
@@ -367,7 +369,7 @@ func (t *exchange) outcome() error {
 	}
 	switch t.stop {
 	case api.StopEndTurn, api.StopToolRule:
-		return t.deniedFault()
+		return errors.Join(t.unformed(), t.deniedFault())
 	case api.StopCancelled:
 		return &fault{kind: api.KindCancelled, msg: "the run was cancelled"}
 	case api.StopMaxSteps:

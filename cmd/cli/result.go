@@ -13,13 +13,16 @@ import (
 
 // result is the single object of --output-format json and the last line of stream-json.
 type result struct {
-	Type           string     `json:"type"`
-	Subtype        string     `json:"subtype"`
-	IsError        bool       `json:"is_error"`
-	DurationMS     int64      `json:"duration_ms"`
-	DurationAPIMS  int64      `json:"duration_api_ms"`
-	NumTurns       int        `json:"num_turns"`
-	Result         string     `json:"result"`
+	Type          string `json:"type"`
+	Subtype       string `json:"subtype"`
+	IsError       bool   `json:"is_error"`
+	DurationMS    int64  `json:"duration_ms"`
+	DurationAPIMS int64  `json:"duration_api_ms"`
+	NumTurns      int    `json:"num_turns"`
+	Result        string `json:"result"`
+
+	StructuredOutput json.RawMessage `json:"structured_output,omitempty"` // with --schema: the value
+
 	AgentID        string     `json:"agent_id"`
 	AgentName      string     `json:"agent_name"`
 	ConversationID string     `json:"conversation_id"`
@@ -119,6 +122,9 @@ func (t *exchange) finish(err error) error {
 		defer t.writing.Unlock()
 		return errors.Join(err, writeLine(t.app.out, r))
 	}
+	if value := t.value(); value != nil && err == nil && !t.left {
+		return writeLine(t.app.out, value)
+	}
 	if t.left || !t.midLine && (err != nil || t.written != "") {
 		return err
 	}
@@ -146,6 +152,7 @@ func (t *exchange) result(err error) result {
 		r.DurationAPIMS = now.Sub(t.asked).Milliseconds()
 	}
 	if err == nil {
+		r.StructuredOutput = t.value()
 		return r
 	}
 	kind, hint := explain(err)

@@ -95,6 +95,14 @@ func subject(location []string) string {
 	return "argument " + strconv.Quote(path(location))
 }
 
+// ofAnswer words a fault of a value that is no call's arguments. What was given stands behind the subject.
+func ofAnswer(fault string) string {
+	if rest, ok := strings.CutPrefix(fault, "the whole of the arguments "); ok {
+		return "the whole of it " + rest
+	}
+	return strings.Replace(fault, "argument \"", "member \"", 1)
+}
+
 // path writes a place as models write it: edits[0].old.
 func path(location []string) string {
 	var b strings.Builder

@@ -66,6 +66,25 @@ func (s *Schema) Check(text string) error {
 	return core.E(core.Invalid, "%s", report(faults))
 }
 
+// CheckAnswer returns what is wrong with a JSON value of any type that is no call's arguments: it has to fit as it stands.
+func (s *Schema) CheckAnswer(text string) error {
+	if depth(text) > maxDepth || s.cyclic && depth(text) > maxCyclicDepth {
+		return core.E(core.Invalid, "the answer is nested too deeply")
+	}
+	given, err := decode(text)
+	if err != nil {
+		return core.E(core.Invalid, "the answer is not JSON: %w", err)
+	}
+	faults, err := s.judge(given)
+	if err != nil || len(faults) == 0 {
+		return err
+	}
+	for i, fault := range faults {
+		faults[i] = ofAnswer(fault)
+	}
+	return core.E(core.Invalid, "%s", report(faults))
+}
+
 func (s *Schema) judge(given any) ([]string, error) {
 	j := judgement{tracks: s.tracks}
 	faults := j.faults(s.root, value{any: given}, nil)

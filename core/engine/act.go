@@ -37,7 +37,9 @@ func (t *turn) decide(ctx context.Context, state *rules.State, a *answer) *endin
 	switch {
 	case len(calls) == 0:
 		outcome := state.AfterText(a.finish)
-		c.goOn = t.mayEnd(ctx, outcome, state, a.spoken())
+		if t.judge(c, outcome, state); c.misfit == "" && c.end == nil {
+			c.goOn = t.mayEnd(ctx, outcome, state, a.spoken())
+		}
 		c.outcome = c.follow(outcome)
 		return t.saveStep(ctx, c)
 	case slices.ContainsFunc(calls, (*pendingCall).asks): // none runs before somebody answered

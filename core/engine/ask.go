@@ -17,6 +17,9 @@ func (t *turn) ask(ctx context.Context, state *rules.State) (*answer, error) {
 	a.one = !s.Parallel // whatever the provider makes of that
 	t.step.StartedAt, t.step.Model, t.step.Endpoint = t.e.cfg.Clock(), t.choice.Handle, t.choice.Info.Endpoint
 	t.step.Window, t.step.Choice, t.step.Offer, t.step.Parallel = s.Window, s.Choice, s.Offer, s.Parallel
+	if err := t.mayForm(); err != nil {
+		return a, err
+	}
 	guard := newGuard(t.choice.Handle, t.e.cfg.AnswerLimit)
 	quiet := newSilence(t.e.cfg.Silence, t.waiting)
 	defer func() { quiet.end() }()
@@ -57,7 +60,7 @@ func (t *turn) ask(ctx context.Context, state *rules.State) (*answer, error) {
 		err.Provider = true
 		return a, err
 	}
-	a = t.plainly(a)
+	a = t.bared(t.plainly(a))
 	t.step.LoggedAt = t.e.cfg.Clock()
 	t.win.calibrate(&s, a)
 	t.notePace(a)

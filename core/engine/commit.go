@@ -34,6 +34,7 @@ type commit struct {
 	failed    bool          // the step failed: only what it sent is kept
 	dropped   []string      // ids of calls that were shown in part and are not kept
 	goOn      string        // what a hook gives the agent to do before its turn may end; empty: nothing
+	misfit    string        // what is wrong with the form of an answer that is asked for once more; empty: nothing
 	halt      string        // why a hook ends the turn; empty: none does
 
 	// What the last run of the transaction made.
@@ -333,6 +334,8 @@ func (c *commit) enterAfter(ctx context.Context, tx core.Store, id core.MessageI
 	switch alert := c.outcome.Alert(); {
 	case alert != "":
 		text = memory.Alert(alert, local)
+	case c.misfit != "":
+		text = memory.Alert(misfitWords(c.misfit), local)
 	case c.goOn != "":
 		text = memory.Alert("A hook, a program of the person's, says before your turn ends: "+c.goOn, local)
 	case c.win.policy.Heartbeats:

@@ -131,6 +131,8 @@ func runError(end ending) *core.RunError {
 		r.Type = "model_not_found"
 	case errors.Is(end.err, errBlocked):
 		r.Type = "blocked_by_hook"
+	case r.Kind == core.SchemaMismatch:
+		r.Type = string(core.SchemaMismatch)
 	case errors.Is(end.err, core.ErrNoKey):
 		r.Type = core.LLMErrorType(core.Unauthenticated)
 	}

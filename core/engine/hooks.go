@@ -122,12 +122,12 @@ func natural(o rules.Outcome) bool {
 	return !o.Continue && (o.Stop == core.StopEndTurn || o.Stop == core.StopToolRule)
 }
 
-// follow is what an outcome becomes by what hooks said of the end of the turn.
+// follow is what an outcome becomes by what hooks, or the form of the answer, said of the end of the turn.
 func (c *commit) follow(o rules.Outcome) rules.Outcome {
 	switch {
 	case c.halt != "" && o.Continue:
 		return rules.Outcome{Stop: core.StopEndTurn}
-	case c.goOn != "" && natural(o):
+	case (c.goOn != "" || c.misfit != "") && natural(o):
 		return rules.Outcome{Continue: true}
 	}
 	return o

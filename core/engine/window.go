@@ -420,6 +420,9 @@ func (w *window) settings() core.ModelSettings {
 		s = w.conv.Settings.Over(w.agent.Settings)
 	}
 	s.ReasoningEffort = cmp.Or(w.run.Config.Effort, s.ReasoningEffort)
+	if form := w.run.Config.ResponseFormat; form != nil {
+		s.ResponseFormat = form
+	}
 	return s
 }
 

@@ -51,8 +51,11 @@ func (p *Past) Reproduce(ctx context.Context, id core.StepID) (core.ChatRequest,
 	info := agent.Facts.Info()
 	_, model, _ := step.Model.Split()
 	settings := agent.Settings
-	if run, err := s.Runs().Get(ctx, step.Run); err == nil { // the effort of that run alone
+	if run, err := s.Runs().Get(ctx, step.Run); err == nil { // the effort and the form of that run alone
 		settings.ReasoningEffort = cmp.Or(run.Config.Effort, settings.ReasoningEffort)
+		if run.Config.ResponseFormat != nil {
+			settings.ResponseFormat = run.Config.ResponseFormat
+		}
 	}
 	again := request.Parts{
 		Model:        model,

@@ -59,6 +59,7 @@ const (
 	KindTooLarge        = "too_large"
 	KindGone            = "gone"
 	KindPrecondition    = "precondition"
+	KindSchemaMismatch  = "schema_mismatch"
 	KindInternal        = "internal"
 )
 

@@ -21,6 +21,8 @@ type Request struct {
 	ReturnTokenIDs            *bool         `json:"return_token_ids,omitempty"`
 	OverrideSystem            *string       `json:"override_system,omitempty"`
 	OverrideEffort            *string       `json:"override_effort,omitempty" enum:"none,minimal,low,medium,high,xhigh,max"` // ours: of this run
+
+	OverrideResponseFormat *ResponseFormat `json:"override_response_format,omitempty"` // ours: of this run
 }
 
 // StreamingRequest is the body of POST /v1/agents/{id}/messages and …/messages/stream.

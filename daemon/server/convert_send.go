@@ -148,6 +148,12 @@ func coreConfig(in api.Request, kind string) (core.RunConfig, error) {
 		}
 	}
 	var err error
+	if err := checkFormat("body.override_response_format", in.OverrideResponseFormat); err != nil {
+		return out, err
+	}
+	if in.OverrideResponseFormat != nil {
+		out.ResponseFormat = asMap(in.OverrideResponseFormat)
+	}
 	if out.Tokens, err = coreTokens(in, kind); err != nil {
 		return out, err
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"loci/core"
+	"loci/core/structured"
 	"loci/daemon/api"
 )
 
@@ -183,6 +184,9 @@ func checkFormat(at string, in *api.ResponseFormat) error {
 		return unprocessable(at+".type", "a response format has a type: text, json_schema or json_object")
 	case in.Type == "json_schema" && in.JSONSchema == nil:
 		return unprocessable(at+".json_schema", "a response format of type json_schema has a json_schema")
+	}
+	if _, err := structured.Of(asMap(in)); err != nil {
+		return unprocessable(at+".json_schema", "%s", err.Error())
 	}
 	return nil
 }

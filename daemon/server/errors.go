@@ -54,6 +54,8 @@ func statusOf(kind core.Kind) int {
 		return http.StatusNotImplemented
 	case core.Unavailable:
 		return http.StatusServiceUnavailable
+	case core.SchemaMismatch:
+		return http.StatusBadGateway
 	case core.Internal:
 		return http.StatusInternalServerError
 	}
@@ -106,7 +108,8 @@ func (e *statusError) GetHeaders() http.Header {
 	if e.etag != "" {
 		h.Set("ETag", e.etag)
 	}
-	if e.status == http.StatusNotImplemented { // SDKs retry server errors, but retrying won't make this one supported
+	// SDKs retry server errors, but retrying won't make this one supported, and an answer without its form was asked for twice
+	if e.status == http.StatusNotImplemented || e.kind == core.SchemaMismatch {
 		h.Set("X-Should-Retry", "false")
 	}
 	if e.retryAfter > 0 {

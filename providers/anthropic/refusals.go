@@ -18,6 +18,7 @@ const (
 	refusedChoice   refused = "tool_choice"   // that a tool must be called, or which one
 	refusedBinding  refused = "block_binding" // what to do with thinking that doesn't fit its past
 	refusedEffort   refused = "output_config"
+	refusedFormat   refused = "output_config.format"
 	refusedThinking refused = "thinking"
 	refusedMarks    refused = "cache_control"
 	refusedLimit    refused = "max_tokens" // it was too high
@@ -50,6 +51,8 @@ func refusedPart(err error, sent *request) (part refused, limit int) {
 		return refusedSampling, 0
 	case sent.Choice != nil && sent.Choice.Type != "auto" && says("tool_choice", "tool choice", "forces tool use", "forced tool"):
 		return refusedChoice, 0
+	case sent.Output != nil && sent.Output.Format != nil && says("format", "schema", "structured output", "grammar"):
+		return refusedFormat, 0
 	case sent.Output != nil && says("output_config", "effort"):
 		return refusedEffort, 0
 	case sent.Thinking != nil && says("thinking", "adaptive", "budget_tokens"):

@@ -130,6 +130,7 @@ func (b *builder) build() *request {
 	out := &request{Model: b.req.Model, Stream: !b.quirks.Whole}
 	b.think(out)
 	b.choose(out)
+	b.form(out)
 	out.Messages = b.messages(out.Thinking)
 	if strings.TrimSpace(b.req.System) != "" {
 		out.System = []block{{Type: "text", Text: b.req.System}}
@@ -140,12 +141,6 @@ func (b *builder) build() *request {
 	if t := b.req.Settings.Temperature; t != nil && b.can.Sampling && !b.left.Has(refusedSampling) && out.Thinking == nil {
 		warm := min(*t, 1)
 		out.Temperature = &warm
-	}
-	if f := schemaFormat(b.req.Settings.ResponseFormat); f != nil && !b.left.Has(refusedEffort) {
-		if out.Output == nil {
-			out.Output = &output{}
-		}
-		out.Output.Format = f
 	}
 	b.limit(out)
 	if !b.quirks.Plain && !b.left.Has(refusedMarks) {
@@ -262,13 +257,21 @@ func (b *builder) limit(out *request) {
 	}
 }
 
-// schemaFormat turns OpenAI's response_format into a schema; nil if it is none.
-func schemaFormat(wanted any) *format {
-	schema := wire.AnswerSchema(wanted)
-	if schema == nil {
-		return nil
+// form asks for the form of the answer: in words where the model doesn't take the schema. An object of any kind has no parameter.
+func (b *builder) form(out *request) {
+	f := wire.FormatOf(&b.req)
+	if f.Kind == core.AnswerText {
+		return
 	}
-	return &format{Type: "json_schema", Schema: schema}
+	schema, ok := wire.Closed(f.Schema)
+	if !ok || b.can.Foreign || b.left.Has(refusedFormat) {
+		b.req, b.worded = wire.Worded(b.req), true
+		return
+	}
+	if out.Output == nil {
+		out.Output = &output{}
+	}
+	out.Output.Format = &format{Type: "json_schema", Schema: schema}
 }
 
 // schema returns a tool's schema, which must be one of an object.

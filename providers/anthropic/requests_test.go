@@ -272,13 +272,16 @@ func TestASchemaForTheAnswerIsSent(t *testing.T) {
 	s := claude(t, providertest.Turn{Text: "{}"})
 	req := providertest.Ask("claude-opus-5-5", "hello")
 	req.Settings.ResponseFormat = map[string]any{
-		"type":        "json_schema",
-		"json_schema": map[string]any{"schema": map[string]any{"type": "object"}},
+		"type": "json_schema",
+		"json_schema": map[string]any{"schema": map[string]any{
+			"type": "object", "properties": map[string]any{"n": map[string]any{"type": "integer", "minimum": 1}},
+		}},
 	}
 	if _, err := providertest.Collect(t.Context(), t, newClient(t, s, "k", anthropic.Quirks{}), req); err != nil {
 		t.Fatal(err)
 	}
-	if got := string(lastSent(t, s).Output); got != `{"format":{"type":"json_schema","schema":{"type":"object"}}}` {
+	if got := string(lastSent(t, s).Output); got != `{"format":{"type":"json_schema","schema":{"additionalProperties":false,`+
+		`"properties":{"n":{"description":"(minimum: 1)","type":"integer"}},"type":"object"}}}` {
 		t.Error(got)
 	}
 }

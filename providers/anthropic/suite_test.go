@@ -26,7 +26,7 @@ func newClient(t *testing.T, s *providertest.Server, key core.Secret, q anthropi
 func TestMessagesPassesTheSuite(t *testing.T) {
 	t.Parallel()
 	providertest.Suite(t, providertest.Subject{
-		Model: "test-model", HasUsage: true, Keeps: true,
+		Model: "test-model", Enforces: "claude-opus-5-5", HasUsage: true, Keeps: true,
 		New: func(t *testing.T, s *providertest.Server, key core.Secret) core.ChatModel {
 			t.Helper()
 			return newClient(t, s, key, anthropic.Quirks{})

@@ -108,6 +108,9 @@ func (b *builder) build() *request {
 	b.req.Messages = wire.UniqueCalls(b.req.Messages, true)
 	out := &request{}
 	b.choose(out)
+	if !b.structures() {
+		b.req = wire.Worded(b.req)
+	}
 	b.configure(out)
 	system := b.req.System
 	if strings.TrimSpace(system) != "" && b.left.Has(refusedSystem) {
@@ -168,10 +171,10 @@ func (b *builder) configure(out *request) {
 		}
 		c.MaxOutput = n
 	}
-	if b.structures() {
+	if f := wire.FormatOf(&b.req); f.Kind != core.AnswerText {
 		c.MIME = "application/json"
-		if schema := wire.AnswerSchema(b.req.Settings.ResponseFormat); schema != nil {
-			c.Schema = answerSchema(schema)
+		if f.Schema != nil {
+			c.Schema = answerSchema(f.Schema)
 		}
 	}
 	if c != (config{}) {
@@ -179,11 +182,9 @@ func (b *builder) configure(out *request) {
 	}
 }
 
-// structures reports whether a form of the answer is asked for that the model takes.
+// structures reports whether the model takes the form of an answer as a parameter.
 func (b *builder) structures() bool {
-	wanted, _ := b.req.Settings.ResponseFormat.(map[string]any)
-	kind := wanted["type"]
-	return (kind == "json_schema" || kind == "json_object") && (b.can.Structures || len(b.req.Tools) == 0) && !b.left.Has(refusedSchema)
+	return (b.can.Structures || len(b.req.Tools) == 0) && !b.left.Has(refusedSchema)
 }
 
 // think decides how the model thinks. Without a wanted effort it does what it does by itself; its thoughts are asked for.

@@ -24,6 +24,19 @@ type Client struct {
 	who   wire.Who
 	calls wire.Caller
 	keep  time.Duration // see Protocol.KeepAlive
+	left  wire.RefusalMemory[refused]
+}
+
+// refused is a part of a request that some servers do not take, and that can be left out.
+type refused string
+
+const refusedFormat refused = "format"
+
+// formRefused reports whether an error complains of the form that the answer was to have: old servers have no schemas, and to some
+// this one has no grammar.
+func formRefused(err error, req *core.ChatRequest) bool {
+	return err != nil && core.KindOf(err) == core.Invalid && wire.FormatOf(req).Kind != core.AnswerText &&
+		wire.Says(strings.ToLower(err.Error()), "format", "grammar", "schema")
 }
 
 var (
@@ -45,15 +58,21 @@ var errBreak = errors.New("the consumer left")
 // Stream implements core.ChatModel.
 func (c *Client) Stream(ctx context.Context, req core.ChatRequest) iter.Seq2[core.Delta, error] {
 	return func(yield func(core.Delta, error) bool) {
-		err := c.ask(ctx, req, func(d core.Delta) bool { return yield(d, nil) })
+		sent := false
+		out := func(d core.Delta) bool { sent = true; return yield(d, nil) }
+		left := c.left.Of(req.Model)
+		err := c.ask(ctx, req, left, out)
+		if !sent && formRefused(err, &req) && c.left.Learn(req.Model, left, refusedFormat, 0) {
+			err = c.ask(ctx, req, c.left.Of(req.Model), out)
+		}
 		if err != nil && !errors.Is(err, errBreak) {
 			yield(core.Delta{}, err)
 		}
 	}
 }
 
-func (c *Client) ask(ctx context.Context, req core.ChatRequest, out func(core.Delta) bool) error {
-	body, err := wire.Encode(c.chatRequest(wire.Unforced(req))) // the server ignores which tool is to be called
+func (c *Client) ask(ctx context.Context, req core.ChatRequest, left wire.Refusals[refused], out func(core.Delta) bool) error {
+	body, err := wire.Encode(c.chatRequest(wire.Unforced(req), left)) // the server ignores which tool is to be called
 	if err != nil {
 		return c.who.E(core.Invalid, "the request cannot be written: %w", err)
 	}
@@ -85,7 +104,8 @@ func (c *Client) ask(ctx context.Context, req core.ChatRequest, out func(core.De
 func (c *Client) refused(status int, header http.Header, body []byte) *core.Error {
 	e := c.who.Status(status, header, body)
 	switch {
-	case status == http.StatusInternalServerError && e.Kind == core.Unavailable && strings.Contains(string(body), "option"):
+	case status == http.StatusInternalServerError && e.Kind == core.Unavailable &&
+		wire.Says(string(body), "option", "invalid format", "required for format"):
 		e.Kind = core.Invalid
 	case status == http.StatusForbidden:
 		e.Kind, e.Hint = core.Invalid, "Ollama refuses the address it is asked under; set OLLAMA_HOST to the one it listens on"
@@ -101,11 +121,10 @@ type native struct {
 }
 
 // chatRequest makes the wire form. Its bytes depend only on the request.
-func (c *Client) chatRequest(req core.ChatRequest) *api.ChatRequest {
+func (c *Client) chatRequest(req core.ChatRequest, left wire.Refusals[refused]) *api.ChatRequest {
 	stream, no := true, false
-	form := format(req.Settings.ResponseFormat)
-	if form != nil && len(req.Tools) > 0 && req.Choice.Mode != core.ChoiceNone {
-		req.System, form = strings.TrimPrefix(req.System+"\n\n"+inWords(form), "\n\n"), nil
+	if left.Has(refusedFormat) || len(req.Tools) > 0 && req.Choice.Mode != core.ChoiceNone {
+		req = wire.Worded(req) // the server would force each answer into the form, so that no tool could be called
 	}
 	out := &api.ChatRequest{
 		Model:    req.Model,
@@ -131,20 +150,11 @@ func (c *Client) chatRequest(req core.ChatRequest) *api.ChatRequest {
 		out.Options["temperature"] = *s.Temperature
 	}
 	out.Think = think(req.Model, s.ReasoningEffort)
-	out.Format = form
+	out.Format = format(wire.FormatOf(&req))
 	if c.keep != 0 {
 		out.KeepAlive = &api.Duration{Duration: c.keep}
 	}
 	return out
-}
-
-// inWords asks for a form of the answer where tools are offered: the server would force each answer into it, so that no tool could
-// be called.
-func inWords(form json.RawMessage) string {
-	if string(form) == `"json"` {
-		return "Your last answer, after all calls of tools, is one JSON object and nothing else."
-	}
-	return "Your last answer, after all calls of tools, is JSON by this schema and nothing else:\n" + string(form)
 }
 
 // think turns an effort into Ollama's switch. If unset, a thinking model keeps thinking. Only gpt-oss understands
@@ -168,25 +178,17 @@ func think(model, effort string) *api.ThinkValue {
 	return &api.ThinkValue{Value: "high"}
 }
 
-// format turns OpenAI's response_format into Ollama's: a schema, or "json".
-func format(wanted any) json.RawMessage {
-	m, ok := wanted.(map[string]any)
-	if !ok {
+// format is the form of an answer in Ollama's words: a schema, or "json".
+func format(f core.AnswerFormat) json.RawMessage {
+	switch {
+	case f.Kind == core.AnswerText:
 		return nil
-	}
-	switch m["type"] {
-	case "json_object":
-		return json.RawMessage(`"json"`)
-	case "json_schema":
-		schema := m["schema"]
-		if inner, ok := m["json_schema"].(map[string]any); ok {
-			schema = inner["schema"]
-		}
-		if raw, err := wire.Encode(schema); err == nil && schema != nil {
+	case f.Schema != nil:
+		if raw, err := wire.Encode(f.Schema); err == nil {
 			return raw
 		}
 	}
-	return nil
+	return json.RawMessage(`"json"`)
 }
 
 func messages(req core.ChatRequest) []api.Message {

@@ -428,9 +428,10 @@ func TestAFormOfTheAnswerLeavesToolsCallable(t *testing.T) {
 		if _, err := providertest.Collect(t.Context(), t, c, req); err != nil {
 			t.Fatal(err)
 		}
-		system, _ := sent()["messages"].([]any)[0].(map[string]any)["content"].(string)
-		if forced, asked := sent()["format"] != nil, strings.Contains(system, `{"type":"object"}`); forced == tools || asked != tools {
-			t.Errorf("with tools %v: format %v, system %q", tools, sent()["format"], system)
+		messages, _ := sent()["messages"].([]any)
+		last, _ := messages[len(messages)-1].(map[string]any)["content"].(string)
+		if forced, asked := sent()["format"] != nil, strings.Contains(last, `{"type":"object"}`); forced == tools || asked != tools {
+			t.Errorf("with tools %v: format %v, last message %q", tools, sent()["format"], last)
 		}
 	}
 }

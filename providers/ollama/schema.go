@@ -77,7 +77,7 @@ func simplify(node any, root map[string]any, depth int) any {
 			out[key] = value
 		}
 	}
-	describe(out)
+	wire.Describe(out, lost)
 	return out
 }
 
@@ -88,24 +88,4 @@ func simplifyAll(value any, root map[string]any, depth int) []any {
 		out = append(out, simplify(item, root, depth))
 	}
 	return out
-}
-
-// describe puts constraints that have no field of their own into the description.
-func describe(m map[string]any) {
-	var said []string
-	for _, word := range lost {
-		value, ok := m[word]
-		if !ok {
-			continue
-		}
-		delete(m, word)
-		if raw, err := wire.Encode(value); err == nil && value != nil {
-			said = append(said, word+": "+string(raw))
-		}
-	}
-	if len(said) == 0 {
-		return
-	}
-	text, _ := m["description"].(string)
-	m["description"] = strings.TrimSpace(text + " (" + strings.Join(said, ", ") + ")")
 }

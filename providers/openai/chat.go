@@ -123,8 +123,8 @@ func (b *chatBuilder) settings(out *openai.ChatCompletionRequest) {
 			out.MaxTokens = s.MaxOutputTokens //nolint:staticcheck // deprecated at OpenAI only
 		}
 	}
-	if s.ResponseFormat != nil {
-		b.set["response_format"] = s.ResponseFormat
+	if format := answerFormat(wire.FormatOf(&b.req)); format != nil {
+		b.set["response_format"] = format
 	}
 	if b.q.CacheKey && b.req.CacheKey != "" {
 		b.set["prompt_cache_key"] = cacheKey(b.req.CacheKey)

@@ -102,6 +102,7 @@ func (c *Client) leaveOut(req core.ChatRequest, part wire.Refusal, left map[wire
 	case left[part]:
 		return false
 	case part == wire.RefusedChoice && (len(req.Tools) == 0 || req.Choice.Mode == core.ChoiceAuto),
+		part == wire.RefusedFormat && wire.FormatOf(&req).Kind == core.AnswerText,
 		part == wire.RefusedSummary && !responses,
 		(part == wire.RefusedUsage || part == wire.RefusedSystem) && responses,
 		part == wire.RefusedTools, part == "":
@@ -151,6 +152,7 @@ func (c *Client) ask(ctx context.Context, req core.ChatRequest, left map[wire.Re
 	}
 	req.Messages = wire.UniqueCalls(req.Messages, on == Responses)
 	out = wire.TextCalls{Items: on == Responses}.Read(req, out)
+	req = c.formed(req, left)
 	if on == Responses {
 		t = newResponsesTurn(c, req, x, left)
 	} else {
@@ -171,6 +173,21 @@ func (c *Client) ask(ctx context.Context, req core.ChatRequest, left map[wire.Re
 		return errBreak
 	}
 	return nil
+}
+
+// formed asks for the form of the answer in words where the server refused it as a parameter, or would leave no room for calls.
+func (c *Client) formed(req core.ChatRequest, left map[wire.Refusal]bool) core.ChatRequest {
+	callable := len(req.Tools) > 0 && req.Choice.Mode != core.ChoiceNone
+	switch kind := wire.FormatOf(&req).Kind; {
+	case kind == core.AnswerText:
+		req.Settings.ResponseFormat = nil
+		return req
+	case left[wire.RefusedFormat], c.quirks.FormBars && callable:
+		return wire.Worded(req)
+	case kind == core.AnswerObject: // refused where no message speaks of JSON
+		return wire.AlsoWorded(req)
+	}
+	return req
 }
 
 func (c *Client) read(ctx context.Context, x *exchange, s stream, t roundTrip, out func(core.Delta) bool) (core.Delta, error) {

@@ -81,6 +81,7 @@ type Quirks struct {
 	SystemRole      string // role of the first message on Chat; "system" if empty
 	Running         WindowPlace
 	Whole           bool // requests don't stream
+	FormBars        bool // a form of the answer is forced onto each response, so that no tool could be called
 	TokenIDs        bool // on Chat, it gives the ids and probabilities of what it generates
 }
 

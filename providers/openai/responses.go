@@ -74,7 +74,7 @@ func responsesRequest(q Quirks, req core.ChatRequest, summary bool) openai.Creat
 		t32 := float32(*t)
 		out.Temperature = &t32
 	}
-	out.Text = textConfig(req.Settings.ResponseFormat)
+	out.Text = textConfig(wire.FormatOf(&req))
 	if !strings.Contains(req.Family(), "non-reasoning") {
 		out.Include = []openai.ResponseInclude{openai.ResponseIncludeReasoningEncryptedContent}
 		reasoning := openai.ResponseReasoning{Effort: req.Settings.ReasoningEffort}
@@ -93,27 +93,6 @@ func responsesChoice(force Force, choice core.ToolChoice) any {
 		return map[string]any{"type": "function", "name": choice.Name}
 	}
 	return toolChoice(force, choice)
-}
-
-// textConfig converts Chat's response_format to that of Responses.
-func textConfig(format any) *openai.ResponseTextConfig {
-	m, ok := format.(map[string]any)
-	if !ok {
-		return nil
-	}
-	kind, _ := m["type"].(string)
-	if kind == "" || kind == "text" {
-		return nil
-	}
-	out := &openai.ResponseTextFormat{Type: kind}
-	inner, ok := m["json_schema"].(map[string]any)
-	if !ok {
-		inner = m
-	}
-	out.Name, _ = inner["name"].(string)
-	out.Schema = inner["schema"]
-	out.Strict, _ = inner["strict"].(bool)
-	return &openai.ResponseTextConfig{Format: out}
 }
 
 // responsesInput makes the items. A turn with native items goes out exactly as it came in.

@@ -106,6 +106,7 @@ type Subject struct {
 	New      func(t *testing.T, s *Server, key core.Secret) core.ChatModel
 	Model    string // the name to ask for
 	HasUsage bool   // reports cached and reasoning tokens
+	Enforces string // a model that takes a schema of the answer; empty: Model
 	Keeps    bool   // what the model thought goes back to it
 }
 
@@ -136,6 +137,7 @@ func Suite(t *testing.T, subject Subject) {
 	t.Run("forms", func(t *testing.T) { t.Parallel(); suiteForms(t, subject) })
 	t.Run("thinking over three steps", func(t *testing.T) { t.Parallel(); suiteThinking(t, subject) })
 	t.Run("odd servers", func(t *testing.T) { t.Parallel(); suiteOdd(t, subject) })
+	t.Run("structured output", func(t *testing.T) { t.Parallel(); suiteStructured(t, subject) })
 	t.Run("calls in the text", func(t *testing.T) { t.Parallel(); suiteTexts(t, subject) })
 }
 

@@ -17,7 +17,8 @@ const (
 	RefusedSystem  Refusal = "system"         // a system message
 	RefusedTools   Refusal = "tools"
 	RefusedImages  Refusal = "images"
-	RefusedChoice  Refusal = "tool_choice" // that a tool must be called, or which one
+	RefusedFormat  Refusal = "response_format" // the form of the answer
+	RefusedChoice  Refusal = "tool_choice"     // that a tool must be called, or which one
 )
 
 // RefusalFresh is how long a refusal is remembered. By then the server may have been started anew with other options.
@@ -43,6 +44,10 @@ var refusals = []struct {
 		"not support image", "t support image", "support image input", "image input is not", "images are not supported",
 		"image_url is only supported", "unknown variant `image_url`", "not support vision", "vision is not", "not a multimodal model",
 		"not support multimodal", "not support multi-modal", "content must be a string", "missing data required for image input",
+	}},
+	{RefusedFormat, []string{
+		"response_format", "response format", "text.format", "json_schema", "json schema", "json_object", "json mode", "structured output",
+		"structured_output", "grammar constraints", "guided decoding", "guided_json",
 	}},
 	{RefusedChoice, []string{"support the provided '" + choiceWord}},
 }

@@ -75,14 +75,22 @@ func lookup(root map[string]any, ref string) any {
 	return node
 }
 
-// AnswerSchema returns the schema in OpenAI's response_format; nil if it has none.
-func AnswerSchema(format any) any {
-	m, ok := format.(map[string]any)
-	if !ok || m["type"] != "json_schema" {
-		return nil
+// Describe moves keywords for which there is no field into the description.
+func Describe(m map[string]any, keywords []string) {
+	var said []string
+	for _, word := range keywords {
+		value, ok := m[word]
+		if !ok {
+			continue
+		}
+		delete(m, word)
+		if raw, err := Encode(value); err == nil && value != nil {
+			said = append(said, word+": "+string(raw))
+		}
 	}
-	if inner, ok := m["json_schema"].(map[string]any); ok {
-		return inner["schema"]
+	if len(said) == 0 {
+		return
 	}
-	return m["schema"]
+	text, _ := m["description"].(string)
+	m["description"] = strings.TrimSpace(text + " (" + strings.Join(said, ", ") + ")")
 }
