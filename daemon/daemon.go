@@ -33,6 +33,7 @@ import (
 	"loci/core/mcpservers"
 	"loci/core/service"
 	"loci/core/spend"
+	"loci/core/tracing"
 	"loci/core/variables"
 	"loci/daemon/api"
 	"loci/daemon/config"
@@ -106,6 +107,7 @@ type parts struct {
 	store     *storage.Store
 	models    core.Models
 	ledger    *spend.Ledger
+	traces    *tracing.Recorder
 	embedding *embedding.Worker
 	intake    *intake.Worker
 	engine    *engine.Engine

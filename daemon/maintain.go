@@ -42,6 +42,9 @@ func (d *Daemon) expire(ctx context.Context) {
 	if err := d.current().store.Events().Expire(ctx, d.cfg.Clock().Add(-keepEvents)); err != nil && ctx.Err() == nil {
 		d.logger.WarnContext(ctx, "old events were not removed", slog.Any("error", err), slog.String("kind", string(core.KindOf(err))))
 	}
+	if err := d.current().traces.Expire(ctx); err != nil && ctx.Err() == nil {
+		d.logger.WarnContext(ctx, "old traces were not removed", slog.Any("error", err))
+	}
 }
 
 // sweep reports whether it succeeded.

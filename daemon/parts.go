@@ -20,6 +20,7 @@ import (
 	"loci/core/picture"
 	"loci/core/service"
 	"loci/core/spend"
+	"loci/core/tracing"
 	"loci/core/variables"
 	"loci/daemon/api"
 	"loci/daemon/commands"
@@ -84,13 +85,6 @@ func (d *Daemon) join(ctx context.Context) (parts, error) {
 	if err != nil {
 		return p, err
 	}
-	p.reached = providers.New(
-		providers.Config{Rows: rows, Offline: offline.New(), Log: d.logger, Now: d.cfg.Clock, Comments: d.cfg.Settings.CommentsTime},
-	)
-	p.models = d.cfg.Models
-	if p.models == nil {
-		p.models = p.reached
-	}
 	p.sandbox = sandbox.New(sandbox.Config{
 		Mode: sandbox.Mode(d.cfg.Settings.Sandbox), Scratch: filepath.Join(d.cfg.Paths.State, "jobs"), Ours: d.ownPorts,
 	})
@@ -100,6 +94,14 @@ func (d *Daemon) join(ctx context.Context) (parts, error) {
 	if err != nil {
 		return p, err
 	}
+	// Values of variables are taken out of traces, too.
+	p.sealer = seal.New(seal.Config{Path: d.cfg.Paths.Key(), Home: d.cfg.Paths.Home, Keyring: d.keyring()})
+	p.variables = variables.New(variables.Config{Store: p.store, Clock: d.cfg.Clock, Sealer: p.sealer})
+	p.traces = tracing.New(tracing.Config{
+		On: d.cfg.Settings.Traces, Store: p.store.Traces(), Veil: p.variables.Veil, Keep: d.cfg.Settings.TracesKeep,
+		Bytes: int64(d.cfg.Settings.TracesMB) << 20, Clock: d.cfg.Clock, Logger: d.logger,
+	})
+	d.reach(&p, rows)
 	p.ledger = spend.New(spend.Config{Store: p.store.Expenses(), Clock: d.cfg.Clock, Logger: d.logger})
 	if err := p.ledger.Load(opening); err != nil {
 		return p, err
@@ -126,8 +128,6 @@ func (d *Daemon) join(ctx context.Context) (parts, error) {
 	pictures := picture.New()
 	written, settings := d.toolbox(&p), d.cfg.Settings
 	held := contents.New(contents.Config{Dir: filepath.Join(d.cfg.Paths.Data, contents.Folder), Clock: d.cfg.Clock, Logger: d.logger})
-	p.sealer = seal.New(seal.Config{Path: d.cfg.Paths.Key(), Home: d.cfg.Paths.Home, Keyring: d.keyring()})
-	p.variables = variables.New(variables.Config{Store: p.store, Clock: d.cfg.Clock, Sealer: p.sealer})
 	toolbox := d.mcpServers(&p, written)
 	p.permissions, p.trust = d.permissions(), trust.New(d.cfg.Paths.Trust(), usable)
 	p.engine = engine.New(engine.Config{
@@ -191,6 +191,18 @@ func (d *Daemon) join(ctx context.Context) (parts, error) {
 	}
 	p.mirrors.Start(ctx)
 	return p, p.follower.Start(ctx)
+}
+
+// reach is how models are reached: those of the catalogue's providers, unless a test has its own.
+func (d *Daemon) reach(p *parts, rows []providers.Row) {
+	cfg := providers.Config{Rows: rows, Offline: offline.New(), Log: d.logger, Now: d.cfg.Clock, Comments: d.cfg.Settings.CommentsTime}
+	if p.traces.On() {
+		cfg.Traces = p.traces
+	}
+	p.reached = providers.New(cfg)
+	if p.models = d.cfg.Models; p.models == nil {
+		p.models = p.reached
+	}
 }
 
 // toolbox is all tools there are.
@@ -360,7 +372,7 @@ func (d *Daemon) awaitParts(ctx context.Context) (server.Parts, error) {
 	return server.Parts{
 		Services: p.services, Engine: p.engine, Undo: p.services.Undo, Approvals: p.approvals, Mirrors: p.mirrors, Follower: p.follower,
 		Permissions: p.permissions, Trust: p.trust, Commands: d.commands(p.trust), Closes: closes, Names: workspace.Names,
-		Jobs: p.jobs, Variables: p.variables, Ledger: p.ledger, MCP: p.servers,
+		Jobs: p.jobs, Variables: p.variables, Ledger: p.ledger, Traces: p.traces, MCP: p.servers,
 	}, nil
 }
 

@@ -347,6 +347,8 @@ func (e endpoint) failure(err error, models []core.ModelInfo) string {
 		said = "lists no model: name one with --model"
 	case said == "" && errors.As(err, &instead):
 		said = "did not list its models: " + instead.Text
+	case errors.Is(err, wire.ErrPlain):
+		said = wire.ErrPlain.Error()
 	case errors.Is(err, wire.ErrListing):
 		said = "answered something that is no list of models"
 	case said == "refused it" && e.keyVar == "":

@@ -32,6 +32,7 @@ type Config struct {
 	Idle     time.Duration    // how long a server may be silent in the middle of an answer; 0: the row's, or five minutes
 	Comments time.Duration    // how long a server may send nothing but comments; 0: fifteen minutes
 	Parallel int              // concurrent requests per key if the row has no limit; 0: 64
+	Traces   core.TraceSink   // keeps what is sent to models and what comes back; nil: nobody does
 	Memory   int64            // of this machine, in bytes; 0: what it has; below: unknown
 }
 

@@ -57,6 +57,7 @@ func (a *chatModel) Stream(ctx context.Context, req core.ChatRequest) iter.Seq2[
 // stream asks until there is an answer or a permanent error.
 func (a *chatModel) stream(ctx context.Context, s *server, req core.ChatRequest, yield func(core.Delta, error) bool) {
 	w := wait{yield: yield, start: time.Now()}
+	ctx = a.providers.traces(ctx, a.info.Handle)
 	words, toolless := s.learned.toolless(a.info.Name, s.now())
 	if toolless && len(req.Tools) > 0 && !w.say(noticeTools, quietWait, withoutToolsWords(words)) {
 		return

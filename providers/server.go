@@ -79,6 +79,9 @@ func (p *Providers) newServer(e endpoint) (*server, error) {
 		Provider: e.row.Name, BaseURL: e.base, Values: e.values, KeyVar: e.hintVar(), Idle: idle, Comments: p.cfg.Comments,
 		HTTP: protocol.Signed(p.http, e.base, e.headers, s.signer),
 	}
+	if p.cfg.Traces != nil {
+		opts.HTTP = &tracer{base: opts.HTTP, sink: p.cfg.Traces, now: time.Now, secrets: e.values.Secrets()}
+	}
 	if loopback(e.base) {
 		opts.Memory, opts.Unified = max(p.cfg.Memory, 0), machine.Unified
 	}

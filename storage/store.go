@@ -187,6 +187,9 @@ func (s *Store) Config() Config { return s.cfg }
 // Events returns the run log.
 func (s *Store) Events() core.EventLog { return s.events }
 
+// Traces returns what was sent to models, as far as it is kept.
+func (s *Store) Traces() core.TraceStore { return s.events.Traces() }
+
 // Close finishes what is being written and closes the files. Later calls fail as unavailable.
 func (s *Store) Close() error {
 	var err error

@@ -71,7 +71,7 @@ func (a *app) runsList() *cobra.Command {
 }
 
 func (a *app) runsShow() *cobra.Command {
-	var prompt bool
+	var prompt, trace bool
 	cmd := &cobra.Command{
 		Use:   "show RUN|STEP",
 		Short: "Show a run, its usage and its steps; of a step, exactly what was sent",
@@ -85,6 +85,14 @@ func (a *app) runsShow() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			switch run := strings.HasPrefix(args[0], "run-"); {
+			case trace && prompt:
+				return invalid("--prompt and --trace exclude each other")
+			case trace && !run:
+				return invalid("--trace is of a run, and %s is a step", args[0])
+			case trace:
+				return a.showTrace(ctx, c, args[0])
+			}
 			if prompt || strings.HasPrefix(args[0], "step-") {
 				step, err := stepOf(ctx, c, args[0])
 				if err != nil {
@@ -95,6 +103,7 @@ func (a *app) runsShow() *cobra.Command {
 			return a.showRun(ctx, c, args[0])
 		},
 	}
+	cmd.Flags().BoolVar(&trace, "trace", false, "list the run's requests to models; with --json whole, a line for each")
 	cmd.Flags().BoolVar(&prompt, "prompt", false, "print exactly what was sent to the model: by this step, or by the run's last one")
 	return cmd
 }

@@ -278,6 +278,11 @@ func (c *Client) RunCalls(ctx context.Context, id string) ([]api.RunCall, error)
 	return out.Calls, err
 }
 
+// RunTrace lists what a run sent to models, as far as it is kept.
+func (c *Client) RunTrace(ctx context.Context, id string) ([]api.Trace, error) {
+	return call[[]api.Trace](ctx, c, request{method: get, path: runPath(id) + "/trace"})
+}
+
 // RunSteps lists a run's steps.
 func (c *Client) RunSteps(ctx context.Context, id string, p api.Page) ([]api.Step, error) {
 	return call[[]api.Step](ctx, c, request{method: get, path: runPath(id) + "/steps", query: p})

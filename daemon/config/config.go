@@ -44,6 +44,9 @@ type Config struct {
 	SearXNG       string        `toml:"searxng" env:"LOCI_SEARXNG"`
 	PipIndex      string        `toml:"pip_index" env:"LOCI_PIP_INDEX"`
 	NpmRegistry   string        `toml:"npm_registry" env:"LOCI_NPM_REGISTRY"`
+	Traces        bool          `toml:"traces" env:"LOCI_TRACES"`
+	TracesKeep    time.Duration `toml:"traces_keep" env:"LOCI_TRACES_KEEP" envDefault:"24h"`
+	TracesMB      int           `toml:"traces_mb" env:"LOCI_TRACES_MB" envDefault:"64"`
 	NoStart       bool          `toml:"no_daemon_start" env:"LOCI_NO_DAEMON_START"`
 
 	// Notify is how a person who doesn't look is called.

@@ -25,6 +25,9 @@ func docs() map[string]string {
 		"searxng":         "address of a SearXNG server that agents search the web with, like http://127.0.0.1:8888; empty: none",
 		"pip_index":       "index that packages of Python tools are installed from; empty: pypi.org",
 		"npm_registry":    "registry that packages of JavaScript tools are installed from; empty: registry.npmjs.org",
+		"traces":          "keep each request to a model and its answer whole, for loci runs show --trace",
+		"traces_keep":     "time that traces are kept",
+		"traces_mb":       "what traces may take on the disk, in megabytes; the oldest go first",
 		"no_daemon_start": "never start the daemon by itself",
 		"notify":          "how the chat calls you",
 	}

@@ -24,6 +24,7 @@ import (
 	"loci/core/intake"
 	"loci/core/picture"
 	"loci/core/service"
+	"loci/core/tracing"
 	"loci/core/undo"
 	"loci/daemon/api"
 	"loci/daemon/remote"
@@ -200,7 +201,10 @@ func newFixture(t *testing.T, say answers, change ...func(*Config)) *fixture {
 	)
 	turns := undo.New(undo.Config{Store: store, Announce: eng.Announce})
 	cfg := Config{
-		Parts:   Parts{Services: services, Engine: eng, Undo: turns, Approvals: approval.New(store, eng, nil), Variables: secrets},
+		Parts: Parts{
+			Services: services, Engine: eng, Undo: turns, Approvals: approval.New(store, eng, nil), Variables: secrets,
+			Traces: tracing.New(tracing.Config{On: true, Store: store.Traces()}),
+		},
 		Version: "1.2.3",
 	}
 	for _, c := range change {

@@ -20,7 +20,6 @@ func (s *Server) registerRuns(a huma.API) {
 	handle(a, "GET", "/v1/runs/{run_id}/usage", s.runUsage)
 	handle(a, "GET", "/v1/runs/{run_id}/steps", s.runSteps)
 	handle(a, "GET", "/v1/runs/{run_id}/metrics", s.runMetrics)
-	handle(a, "GET", "/v1/runs/{run_id}/trace", s.runTrace)
 	handle(a, "POST", "/v1/runs/{run_id}/stream", s.resumeRun)
 	handle(a, "GET", "/v1/steps", s.listSteps)
 	handle(a, "GET", "/v1/steps/{step_id}", s.getStep)
@@ -121,13 +120,6 @@ func (s *Server) runMetrics(ctx context.Context, in *RunPath) (*body[api.RunMetr
 		}
 	}
 	return answer(out, nil)
-}
-
-func (s *Server) runTrace(ctx context.Context, in *RunPath) (*body[any], error) {
-	if _, err := s.services().Runs.Get(ctx, in.id()); err != nil {
-		return nil, err
-	}
-	return nil, core.E(core.Unsupported, "there is no trace store")
 }
 
 type resumeRunInput struct {

@@ -29,6 +29,7 @@ import (
 	"loci/core/mcpservers"
 	"loci/core/service"
 	"loci/core/spend"
+	"loci/core/tracing"
 	"loci/core/undo"
 	"loci/core/variables"
 	"loci/daemon/api"
@@ -70,6 +71,7 @@ type Parts struct {
 	Jobs        *jobs.Registry       // nil: there are none
 	Variables   *variables.Variables // nil: none are kept
 	MCP         *mcpservers.Servers  // nil: none are used
+	Traces      *tracing.Recorder    // nil: nobody keeps what is sent to models
 	Ledger      *spend.Ledger        // nil: nobody keeps what models cost
 }
 
@@ -172,6 +174,7 @@ func (s *Server) register(a huma.API) {
 	s.registerPassageHistory(a)
 	s.registerSources(a)
 	s.registerRuns(a)
+	s.registerTraces(a)
 	s.registerTools(a)
 	s.registerVariables(a)
 	s.registerMCPServers(a)

@@ -3,6 +3,7 @@ package ollama
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"slices"
 	"strconv"
@@ -61,7 +62,7 @@ func (c *Client) List(ctx context.Context) (protocol.Listing, error) {
 // Describe implements protocol.Server.
 func (c *Client) Describe(ctx context.Context, name string) (protocol.Model, error) {
 	show, err := c.show(ctx, name)
-	if kind := core.KindOf(err); kind == core.Invalid || kind == core.NotFound {
+	if kind := core.KindOf(err); !errors.Is(err, wire.ErrPlain) && (kind == core.Invalid || kind == core.NotFound) {
 		return protocol.Model{}, core.E(core.NotFound, "%s has no model %q", c.opts.Provider, name).
 			WithHint("download it: loci models pull %s/%s; or see `loci models`", c.opts.Provider, name)
 	}

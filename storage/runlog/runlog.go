@@ -14,6 +14,7 @@ import (
 
 	"loci/core"
 	"loci/storage/sqlite"
+	"loci/storage/traces"
 )
 
 // File is the name of the run log in the folder of a home's data.
@@ -109,6 +110,9 @@ func setAside(path, why string, now time.Time) (string, error) {
 	return to, nil
 }
 
+// Traces returns what was sent to models, which lies in the same file.
+func (l *Log) Traces() core.TraceStore { return traces.Store{File: l.f} }
+
 // Close finishes what is being written and closes the file.
 func (l *Log) Close() error { return l.f.Close() }
 
@@ -199,7 +203,7 @@ func (l *Log) Last(ctx context.Context, run core.RunID) (seq int64, stopped bool
 // Wipe empties the log and its file: who follows a run that is over reads it from the facts.
 func (l *Log) Wipe(ctx context.Context) error {
 	err := l.f.Do(ctx, func(ctx context.Context, q *sqlite.Querier) error {
-		for _, table := range []string{"events", "run_ends"} {
+		for _, table := range []string{"events", "run_ends", "traces"} {
 			if _, err := q.Exec(ctx, `DELETE FROM `+table); err != nil {
 				return err
 			}
@@ -266,14 +270,26 @@ func (l *Log) expire(ctx context.Context, t time.Time) error {
 			return nil
 		}
 		for _, id := range ids {
-			if err := l.DeleteRun(ctx, id); err != nil {
+			if err := l.deleteEvents(ctx, id); err != nil {
 				return err
 			}
 		}
 	}
 }
 
+// DeleteRun removes the events of a run, and what it sent to models.
 func (l *Log) DeleteRun(ctx context.Context, run core.RunID) error {
+	err := l.f.Do(ctx, func(ctx context.Context, q *sqlite.Querier) error {
+		_, err := q.Exec(ctx, `DELETE FROM traces WHERE run_id = $1`, run)
+		return err
+	})
+	if err != nil {
+		return sqlite.Classify("delete traces", err)
+	}
+	return l.deleteEvents(ctx, run)
+}
+
+func (l *Log) deleteEvents(ctx context.Context, run core.RunID) error {
 	for {
 		var n int64
 		err := l.f.Do(ctx, func(ctx context.Context, q *sqlite.Querier) error {

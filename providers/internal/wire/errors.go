@@ -2,6 +2,7 @@ package wire
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"io"
 	"net"
@@ -23,6 +24,9 @@ type Who struct {
 	Secrets  []core.Secret // removed from every text
 	KeyVar   string        // the variable that holds the key, for hints
 }
+
+// ErrPlain says that an address begins with https, and its server knows no TLS.
+var ErrPlain = errors.New("speaks plain http, and its address begins with https")
 
 // overflow lists, in lower case, how servers say that a request doesn't fit the window.
 var overflow = []string{
@@ -248,6 +252,10 @@ func (w Who) Network(ctx context.Context, watch *Watch, err error) *core.Error {
 		return w.Silent()
 	case errors.Is(err, ErrLineTooLong), errors.Is(err, ErrTooMuch), errors.Is(err, ErrEncoding):
 		return w.E(core.Unavailable, "%s: %w", w.Provider, err)
+	case plainly(err):
+		e := w.E(core.Invalid, "the server of %s at %s %w", w.Provider, w.Endpoint, ErrPlain)
+		e.Hint = "write the address of " + w.Provider + " with http://, if the way to it is safe; loci providers check says more"
+		return e
 	case errors.Is(err, syscall.ECONNREFUSED):
 		e := w.E(core.Unavailable, "nothing answers at %s: %w", w.Endpoint, syscall.ECONNREFUSED)
 		e.Hint = "start the server of " + w.Provider + ", or choose another model"
@@ -261,6 +269,13 @@ func (w Who) Network(ctx context.Context, watch *Watch, err error) *core.Error {
 	default:
 		return w.E(core.Unavailable, "the connection to %s broke: %w", w.Provider, err)
 	}
+}
+
+// plainly reports whether a server answered in plain http to who wanted TLS.
+func plainly(err error) bool {
+	var record tls.RecordHeaderError
+	return errors.As(err, &record) && string(record.RecordHeader[:]) == "HTTP/" ||
+		strings.Contains(err.Error(), "server gave HTTP response to HTTPS client")
 }
 
 // clean removes keys and control characters from a text and limits its length.
