@@ -255,7 +255,9 @@ func local() []Row {
 		{
 			Name: "lmstudio", Title: "LM Studio", BaseURL: "http://127.0.0.1:1234/v1", BaseURLVar: "LMSTUDIO_BASE_URL",
 			Keys: keys("LMSTUDIO_API_KEY"), NoKey: true, Local: true,
-			Protocol: openai.Quirks{Force: openai.ForceRequired, Parallel: openai.ParallelNever, Running: openai.RunningLMStudio, FormBars: true},
+			Protocol: openai.Quirks{
+				Force: openai.ForceRequired, Parallel: openai.ParallelNever, Running: openai.RunningLMStudio, FormBars: true,
+			},
 		},
 		{
 			Name: "vllm", Title: "vLLM", BaseURL: "http://127.0.0.1:8000/v1", BaseURLVar: "VLLM_BASE_URL",

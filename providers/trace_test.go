@@ -87,8 +87,8 @@ func TestATraceHasAllThatWasSentAndCameBackAndNoKey(t *testing.T) {
 				t.Fatalf("%d traces, want 1: listings are none", len(k.all))
 			}
 			one := k.all[0]
-			if one.Agent != "agent-1" || one.Run != "run-1" || one.Step != "step-1" || one.For != core.ForStep || one.Model != "box/test-model" ||
-				one.Attempt != 1 || one.Status != http.StatusOK || one.Took < one.First || one.First <= 0 || one.Error != "" {
+			if one.Agent != "agent-1" || one.Run != "run-1" || one.Step != "step-1" || one.For != core.ForStep ||
+				one.Model != "box/test-model" || one.Attempt != 1 || one.Status != http.StatusOK || one.Took < one.First || one.First <= 0 || one.Error != "" {
 				t.Errorf("%+v", one)
 			}
 			if diff := cmp.Diff(string(s.Last().Body), one.Request.Body); diff != "" {
@@ -144,8 +144,9 @@ func TestAnExportedTraceIsPlayedAgain(t *testing.T) {
 			t.Parallel()
 			s := providertest.NewServer(t)
 			s.Form.Gzip = true
+			call := providertest.Call{ID: "call_1", Name: "weather", Arguments: `{"city":"Oslo"}`}
 			s.Script(
-				providertest.Turn{Reasoning: "The weather it is.", Calls: []providertest.Call{{ID: "call_1", Name: "weather", Arguments: `{"city":"Oslo"}`}}},
+				providertest.Turn{Reasoning: "The weather it is.", Calls: []providertest.Call{call}},
 				providertest.Turn{Text: "It is \"sunny\" — 22 °C."})
 			var k kept
 			first, second := twoSteps(t, tracedModel(t, protocol, addresses(s.URL)[protocol], &k))

@@ -29,7 +29,8 @@ func (a *app) showTrace(ctx context.Context, c *client.Client, run string) error
 		return nil
 	}
 	t := table{
-		head: []string{"STARTED", "FOR", "MODEL", "STATUS", "FIRST", "TOOK", "SENT", "GOT"}, single: true, spare: []string{"FIRST", "SENT", "GOT"},
+		head:   []string{"STARTED", "FOR", "MODEL", "STATUS", "FIRST", "TOOK", "SENT", "GOT"},
+		single: true, spare: []string{"FIRST", "SENT", "GOT"},
 	}
 	for _, one := range all {
 		status := strconv.Itoa(one.Status)

@@ -372,7 +372,8 @@ func TestEveryKindHasAStatusAndInternalErrorsTellNothing(t *testing.T) {
 	for kind, want := range map[core.Kind]int{
 		core.Invalid: 400, core.TooLong: 400, core.Unauthenticated: 401, core.NoCredit: 402, core.Forbidden: 403, core.NotFound: 404,
 		core.Timeout:  408,
-		core.Conflict: 409, core.Busy: 409, core.Gone: 410, core.Precondition: 412, core.TooLarge: 413, core.SchemaMismatch: 502, core.Cancelled: 499,
+		core.Conflict: 409, core.Busy: 409, core.Gone: 410, core.Precondition: 412, core.TooLarge: 413, core.SchemaMismatch: 502,
+		core.Cancelled:   499,
 		core.RateLimited: 429,
 		core.Internal:    500, core.Unsupported: 501, core.Unavailable: 503,
 	} {

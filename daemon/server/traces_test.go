@@ -22,7 +22,8 @@ func TestTheTracesOfAStepAndARunAreTheContracts(t *testing.T) {
 	}
 	for n, answer := range []string{`{"error":"busy"}`, "data: {}\n\n"} {
 		one := core.Trace{
-			ID: core.NewTraceID(), Model: "test/model", Attempt: n + 1, At: time.Unix(int64(n), 0), First: time.Second, Took: 2 * time.Second,
+			ID: core.NewTraceID(), Model: "test/model", Attempt: n + 1, At: time.Unix(int64(n), 0),
+			First: time.Second, Took: 2 * time.Second,
 			Charge: core.Charge{Agent: core.AgentID(a.ID), Run: core.RunID(run.ID), Step: core.StepID(step.ID), For: core.ForStep},
 			Method: "POST", URL: "http://h/v1/chat/completions", Status: 200,
 		}

@@ -13,7 +13,8 @@ const structuredSchema = `{"additionalProperties":false,"properties":{"city":{"t
 // structuredForm is a schema of the answer where a wire has it in its requests.
 func structuredForm(w Wire) string {
 	return map[Wire]string{
-		Chat:      `"response_format":{"json_schema":{"name":"answer","schema":` + structuredSchema + `,"strict":true},"type":"json_schema"}`,
+		Chat: `"response_format":{"json_schema":{"name":"answer","schema":` + structuredSchema +
+			`,"strict":true},"type":"json_schema"}`,
 		Responses: `"text":{"format":{"type":"json_schema","name":"answer","schema":` + structuredSchema + `,"strict":true}}`,
 		Messages:  `"output_config":{"format":{"type":"json_schema","schema":` + structuredSchema + `}}`,
 		Generate:  `"responseMimeType":"application/json","responseJsonSchema":` + structuredSchema,
@@ -69,7 +70,8 @@ func suiteStructured(t *testing.T, s Subject) {
 	})
 	t.Run("tools are called before an answer by a schema", func(t *testing.T) {
 		t.Parallel()
-		_, model := s.start(t, Turn{Calls: []Call{{ID: "call_1", Name: "weather", Arguments: `{"city":"Oslo"}`}}}, Turn{Text: `{"city":"Oslo"}`})
+		call := Call{ID: "call_1", Name: "weather", Arguments: `{"city":"Oslo"}`}
+		_, model := s.start(t, Turn{Calls: []Call{call}}, Turn{Text: `{"city":"Oslo"}`})
 		req := s.structuredAsk(true)
 		a, err := Collect(t.Context(), t, model, req)
 		if err != nil || len(a.Calls) != 1 {

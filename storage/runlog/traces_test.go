@@ -14,8 +14,9 @@ import (
 // trace is the n-th trace of a run, with a body that packs badly.
 func trace(run core.RunID, n int) *core.Trace {
 	t := &core.Trace{
-		ID: core.NewTraceID(), Charge: core.Charge{Agent: "agent-1", Run: run, Step: core.StepID(fmt.Sprint(run, "-step-", n)), For: core.ForStep},
-		Model: "v/m", Attempt: n, At: time.UnixMicro(int64(n)).UTC(), Status: 200, Method: "POST", URL: "http://h/v1",
+		ID:     core.NewTraceID(),
+		Charge: core.Charge{Agent: "agent-1", Run: run, Step: core.StepID(fmt.Sprint(run, "-step-", n)), For: core.ForStep},
+		Model:  "v/m", Attempt: n, At: time.UnixMicro(int64(n)).UTC(), Status: 200, Method: "POST", URL: "http://h/v1",
 	}
 	t.Request.Body, t.Response.Body = `{"a":"<ä>"}`, strings.Repeat(string(t.ID), 10)
 	return t

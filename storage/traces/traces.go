@@ -61,7 +61,8 @@ func (s Store) List(ctx context.Context, q core.TraceQuery) ([]core.Trace, error
 		column, id = "step_id", string(q.Step)
 	}
 	var rows [][]byte
-	err := s.File.Read.All(ctx, &rows, `SELECT data FROM traces WHERE `+column+` = $1 AND $1 <> '' ORDER BY at, rowid LIMIT $2`, id, mostListed)
+	text := `SELECT data FROM traces WHERE ` + column + ` = $1 AND $1 <> '' ORDER BY at, rowid LIMIT $2`
+	err := s.File.Read.All(ctx, &rows, text, id, mostListed)
 	if err != nil {
 		return nil, sqlite.Classify("list traces", err)
 	}
