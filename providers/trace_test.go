@@ -88,7 +88,8 @@ func TestATraceHasAllThatWasSentAndCameBackAndNoKey(t *testing.T) {
 			}
 			one := k.all[0]
 			if one.Agent != "agent-1" || one.Run != "run-1" || one.Step != "step-1" || one.For != core.ForStep ||
-				one.Model != "box/test-model" || one.Attempt != 1 || one.Status != http.StatusOK || one.Took < one.First || one.First <= 0 || one.Error != "" {
+				one.Model != "box/test-model" || one.Attempt != 1 || one.Status != http.StatusOK ||
+				one.Took < one.First || one.First <= 0 || one.Error != "" {
 				t.Errorf("%+v", one)
 			}
 			if diff := cmp.Diff(string(s.Last().Body), one.Request.Body); diff != "" {

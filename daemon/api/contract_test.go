@@ -244,7 +244,8 @@ func tooRich(schema, key string) bool {
 }
 
 // ours are keys that we add to the contract's: what made a message a result stands where passages have it, the settings
-// of the older form of compaction, a word about the summariser, two names that the quickstart of 2024 uses, and the effort and the form of the answer of one run.
+// of the older form of compaction, a word about the summariser, two names that the quickstart of 2024 uses, and the effort and
+// the form of the answer of one run.
 func ours(schema, key string) bool {
 	if key == "override_effort" || key == "override_response_format" {
 		return true

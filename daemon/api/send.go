@@ -20,9 +20,10 @@ type Request struct {
 	TopLogprobs               *int          `json:"top_logprobs,omitempty" minimum:"0"`
 	ReturnTokenIDs            *bool         `json:"return_token_ids,omitempty"`
 	OverrideSystem            *string       `json:"override_system,omitempty"`
-	OverrideEffort            *string       `json:"override_effort,omitempty" enum:"none,minimal,low,medium,high,xhigh,max"` // ours: of this run
 
-	OverrideResponseFormat *ResponseFormat `json:"override_response_format,omitempty"` // ours: of this run
+	// Ours: of this run.
+	OverrideEffort         *string         `json:"override_effort,omitempty" enum:"none,minimal,low,medium,high,xhigh,max"`
+	OverrideResponseFormat *ResponseFormat `json:"override_response_format,omitempty"`
 }
 
 // StreamingRequest is the body of POST /v1/agents/{id}/messages and …/messages/stream.
