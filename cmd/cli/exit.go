@@ -57,7 +57,8 @@ func exitCodes() []exitCode {
 		{exitTimeout, []string{api.KindTimeout}, "it took too long: --timeout, or the provider's limit"},
 		{exitLimited, []string{api.KindRateLimited, api.KindNoCredit}, "the provider refuses for now: too many requests, or no credit"},
 		{
-			exitMismatch, []string{api.KindSchemaMismatch},
+			exitMismatch,
+			[]string{api.KindSchemaMismatch},
 			"the answer does not fit the form that was asked for, nor did it when it was asked again",
 		},
 		{exitInterrupted, []string{api.KindCancelled}, "interrupted: Ctrl-C, or the run was cancelled"},
