@@ -387,14 +387,14 @@ func TestAQuestionIsAskedNoLongerThanSomebodyIsThere(t *testing.T) {
 		}
 		a.run(t, w)
 		a.person.leaves(true)
-		time.Sleep(5 * time.Second)
+		<-time.After(5 * time.Second)
 		a.person.leaves(false) // the chat has connected anew
-		time.Sleep(time.Minute)
+		<-time.After(time.Minute)
 		if len(a.Questions("")) != 1 || len(a.List("")) != 1 {
 			t.Fatalf("asked %v of %v", a.Questions(""), a.List(""))
 		}
 		a.person.leaves(true)
-		time.Sleep(10 * time.Second)
+		<-time.After(10 * time.Second)
 		synctest.Wait()
 		if len(a.Questions("")) != 0 || len(a.List("")) != 0 || why != "nobody is there any more to be asked" {
 			t.Errorf("asked %v of %v, refused since %q", a.Questions(""), a.List(""), why)
