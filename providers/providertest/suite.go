@@ -258,6 +258,35 @@ func suiteCalls(t *testing.T, s Subject) {
 		}
 		prefixes(t, server.Requests())
 	})
+	t.Run("each of several calls that nobody wanted at once has its return", func(t *testing.T) {
+		t.Parallel()
+		server, model := s.start(t)
+		req := Ask(s.Model, "CALL weather {\"city\":\"Oslo\"}\nCALL& clock {\"city\":\"Oslo\"}\nSAY done")
+		req.Parallel = false
+		a, err := Collect(t.Context(), t, model, req)
+		if err != nil || len(a.Calls) != 2 {
+			t.Fatalf("%d calls, %v", len(a.Calls), err)
+		}
+		next := Continue(a, "snow")
+		second := &next[1].Returns[1]
+		second.Text, second.IsError = "Only the first call was run.", true
+		req.Messages = append(req.Messages, next...)
+		if a, err = Collect(t.Context(), t, model, req); err != nil || a.Text != "done" {
+			t.Fatalf("then %q, %v", a.Text, err)
+		}
+		body := string(server.Requests()[1].Body)
+		for _, sent := range []string{"weather", "snow", "clock", second.Text} {
+			if !strings.Contains(body, sent) {
+				t.Errorf("%q is not sent: %s", sent, body)
+			}
+		}
+		for _, r := range next[1].Returns { // where calls have ids, each is named by its call and by its return
+			if n := strings.Count(body, r.CallID); n == 1 {
+				t.Errorf("%s is called and not answered: %s", r.CallID, body)
+			}
+		}
+		prefixes(t, server.Requests())
+	})
 }
 
 // Continue returns the messages that follow an answer: the assistant's turn and a return for each of its calls.
