@@ -123,8 +123,9 @@ func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 			if m.trust.stands() {
 				m.trust.toggle()
 			}
-			if m.hosts.stands() && !m.question.stands() {
+			if m.hosts.stands() {
 				m.hosts.toggle()
+				return nil
 			}
 			return m.question.toggle()
 		}

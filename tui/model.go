@@ -120,6 +120,7 @@ func newModel(ctx context.Context, wg *sync.WaitGroup, o Options, out *term.Outp
 	m.question = &question{
 		arming: keys, conv: conv, backend: o.Backend, caller: m.caller, send: m.answer,
 		folder: o.Who.Folder, mode: func() string { return m.link.mode },
+		behind: func() bool { return m.hosts.stands() }, // which a line waits for, and not for long
 	}
 	m.timeline.travelled = m.question.travelled
 	m.ui.asks = func() bool { return m.question.stands() || m.hosts.stands() }

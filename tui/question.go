@@ -42,6 +42,7 @@ type question struct {
 	folder  string        // that is open; empty: none
 	mode    func() string // of permission
 	send    func(req api.AnswerRequest, text string) tea.Cmd
+	behind  func() bool // whether something else is answered first
 
 	request *api.WaitingRequest // nil: nothing waits, as far as we know
 	awaited bool                // a run ended with one that we haven't read yet
@@ -51,6 +52,7 @@ type question struct {
 	calls   []transcript.Call   // as the run that asks showed them
 	panels  []panel.Panel       // that belong to it
 
+	later bool // it was behind when it was drawn last
 	early bool // what the prompt holds was begun before the question came
 	rung  bool
 	cut   bool // not all that is said about the calls is on the screen

@@ -22,7 +22,7 @@ func (q *question) pasted(text string) {
 
 // key takes a key that answers. Any other one begins a message.
 func (q *question) key(msg tea.KeyPressMsg) (cmd tea.Cmd, taken bool) {
-	if !q.stands() || q.typing {
+	if !q.stands() || q.typing || q.behind() {
 		return nil, false
 	}
 	if a := q.asks(); a != nil {

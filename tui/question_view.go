@@ -3,6 +3,7 @@ package tui
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"loci/daemon/api"
 	"loci/tui/term"
@@ -33,9 +34,7 @@ func (q *question) title() string {
 // what fits of the call being asked about.
 func (q *question) rows(room int) []string {
 	room = roomFor(q.ui.height(), room)
-	if q.since.IsZero() {
-		q.since = q.now()
-	}
+	q.turn()
 	keys := 1
 	if room > leastAsked {
 		keys = 2
@@ -47,6 +46,20 @@ func (q *question) rows(room int) []string {
 		body = q.body(max(room-keys, 1))
 	}
 	return append(body, q.keys(keys)...)
+}
+
+// turn notes whether it is this question's turn to be answered. Once it is, the keys stay the prompt's if something stands there.
+func (q *question) turn() {
+	switch behind := q.behind(); {
+	case behind:
+		q.later, q.since, q.held, q.confirm = true, time.Time{}, nil, nil
+		return
+	case q.later:
+		q.later, q.typing, q.took = false, q.typing || !q.prompt.Empty(), true
+	}
+	if q.since.IsZero() {
+		q.since = q.now()
+	}
 }
 
 // body draws what is asked: first of all what would run. Where there is too little room, only the call being asked about has
@@ -244,6 +257,8 @@ func (q *question) keys(rows int) []string {
 func (q *question) keyTexts() []string {
 	r := q.replies[q.at]
 	switch {
+	case q.behind():
+		return []string{"the line below first", "line below first"}
 	case q.confirm != nil:
 		back := q.confirm.says + " · esc goes back"
 		return []string{back + " · anything else begins a message", back, q.confirm.says}
