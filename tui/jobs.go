@@ -27,7 +27,7 @@ const (
 	tailRows  = 3
 )
 
-// jobs is the shell lines of the open agent.
+// jobs is the shell lines of the open agent, and the calls of tools that somebody wrote.
 type jobs struct {
 	ui      *display
 	conv    *conversation
@@ -68,10 +68,10 @@ func (j *jobs) look(t *turn) tea.Cmd {
 	}
 }
 
-// runsLine reports whether a run waits for a shell line.
+// runsLine reports whether a run may wait for a shell line, or for a tool that somebody wrote, whose packages are installed first.
 func (t *turn) runsLine() bool {
 	for _, c := range t.calls {
-		if c.Name == "shell" && !c.Done {
+		if !c.Done {
 			return true
 		}
 	}
