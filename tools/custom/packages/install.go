@@ -39,6 +39,9 @@ func (s *Store) install(ctx context.Context, w *want, say func(string)) (err err
 	if err := os.MkdirAll(s.cfg.Dir, 0o700); err != nil {
 		return core.E(core.Unavailable, "a folder for packages: %w", err)
 	}
+	if err := s.makeRoom(); err != nil {
+		return err
+	}
 	if b.folder, err = os.MkdirTemp(s.cfg.Dir, unfinished); err != nil {
 		return core.E(core.Unavailable, "a folder for packages: %w", err)
 	}

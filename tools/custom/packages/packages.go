@@ -32,6 +32,8 @@ const (
 	mostMemory   = 1 << 30
 	mostBytes    = 1 << 30
 	mostFiles    = 100_000
+	mostKept     = 100
+	mostTimes    = 10 // of the bytes of one, that all may take
 	mostTraffic  = 1 << 30
 	mostFile     = 512 << 20
 	mostLines    = 12 // of an installer, in an error
@@ -48,6 +50,7 @@ type Config struct {
 	Npm     string // likewise
 	Clock   func() time.Time
 	Bytes   int64 // that an environment may take, with what its installation needs beside it; 0: 1 GB
+	Kept    int   // how many environments there may be; 0: 100, which take no more than ten times Bytes
 }
 
 // Store keeps environments. Close it: it has goroutines while something is installed. Safe for concurrent use.
@@ -82,6 +85,9 @@ func New(cfg Config) *Store {
 	}
 	if cfg.Bytes == 0 {
 		s.cfg.Bytes = mostBytes
+	}
+	if cfg.Kept == 0 {
+		s.cfg.Kept = mostKept
 	}
 	entries, _ := os.ReadDir(cfg.Dir) // nothing may be there yet
 	for _, e := range entries {

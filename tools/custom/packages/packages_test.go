@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -24,6 +25,7 @@ import (
 	"loci/tools/custom/packages"
 	"loci/tools/custom/packages/packagestest"
 	"loci/tools/custom/python"
+	"loci/tools/custom/run"
 )
 
 // TestMain lets the tests' own program be launcher and first process of sandboxes, as the daemon's is.
@@ -337,5 +339,82 @@ func TestEnvironmentsGoThatNoToolNamesAndNobodyUsed(t *testing.T) {
 	}
 	if _, err := os.Stat(tried); !os.IsNotExist(err) {
 		t.Errorf("it is still there: %v", err)
+	}
+}
+
+func TestWhatWasUsedLongestAgoMakesRoom(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	var mu sync.Mutex
+	later := func(d time.Duration) {
+		mu.Lock()
+		defer mu.Unlock()
+		now = now.Add(d)
+	}
+	b := open(t, func(c *packages.Config) {
+		c.Kept = 2
+		c.Clock = func() time.Time {
+			mu.Lock()
+			defer mu.Unlock()
+			return now
+		}
+	})
+	for _, name := range []string{"one", "two", "three"} {
+		b.index.Wheel(t, name, "1", map[string]string{name + ".py": ""})
+	}
+	one := b.install(asking("one"))
+	later(time.Minute)
+	two := b.install(asking("two"))
+	if _, err := b.store.Environment(t.Context(), asking("three"), nil); core.KindOf(err) != core.TooLarge {
+		t.Errorf("where both were just used: %v", err)
+	}
+	later(2 * time.Hour)
+	b.install(asking("one")) // it is used again
+	b.install(asking("three"))
+	if _, err := os.Stat(two); !os.IsNotExist(err) {
+		t.Errorf("the older one is there: %v", err)
+	}
+	if _, err := os.Stat(one); err != nil {
+		t.Error(err)
+	}
+}
+
+// The interpreter finds no pip, as on systems that keep the two apart.
+func TestWhereThereIsNoPipTheInterpreterMakesOne(t *testing.T) {
+	t.Parallel()
+	wrapper := filepath.Join(t.TempDir(), "python3")
+	var found run.Interpreter
+	b := open(t, func(c *packages.Config) {
+		var err error
+		if found, err = c.Python(); err != nil {
+			t.Skip(err)
+		}
+		text := "#!/bin/sh\nexec " + found.Program + " -S \"$@\"\n"
+		if err := os.WriteFile(wrapper, []byte(text), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		c.Python = func() (run.Interpreter, error) {
+			return run.Interpreter{Program: wrapper, Mounts: append(found.Mounts, core.JobMount{Source: wrapper})}, nil
+		}
+	})
+	b.index.Wheel(t, "tiny", "1", map[string]string{"tiny.py": ""})
+	can := exec.Command(found.Program, "-I", "-c", "import ensurepip, venv; ensurepip.version()").Run() == nil
+	folder, err := b.store.Environment(t.Context(), asking("tiny"), nil)
+	if can && err == nil {
+		_, err = os.Stat(filepath.Join(folder, "tiny.py"))
+	}
+	if can && err != nil || !can && (core.KindOf(err) != core.Unsupported || !strings.Contains(core.HintOf(err), "python3-pip")) {
+		t.Errorf("it can make one: %v; %v (%s)", can, err, core.HintOf(err))
+	}
+}
+
+func TestPackagesAreInstalledWhereThePersonTurnedTheSandboxOff(t *testing.T) {
+	t.Parallel()
+	free := sandbox.New(sandbox.Config{Mode: sandbox.Off})
+	t.Cleanup(free.Close)
+	b := open(t, func(c *packages.Config) { c.Sandbox = free })
+	b.index.Wheel(t, "tiny", "1", map[string]string{"tiny.py": ""})
+	if _, err := os.Stat(filepath.Join(b.install(asking("tiny")), "tiny.py")); err != nil {
+		t.Error(err)
 	}
 }
