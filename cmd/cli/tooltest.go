@@ -116,6 +116,9 @@ func (a *app) tryTool(ctx context.Context, ref, agent string, args api.Object, p
 		if err == nil && t.SourceCode == nil {
 			err = invalid("%s is built in, and runs in a conversation only", ref)
 		}
+		if err == nil && text(t.SourceType) == "program" {
+			err = invalid("%s is a script, and runs as a tool of an agent", ref).withHint("loci tools test %s --agent NAME", ref)
+		}
 		in.SourceCode, in.SourceType, in.JSONSchema, in.Name = text(t.SourceCode), t.SourceType, t.JSONSchema, t.Name
 		in.PipRequirements, in.NpmRequirements = &t.PipRequirements, &t.NpmRequirements
 		if err == nil {

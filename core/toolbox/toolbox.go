@@ -5,16 +5,18 @@
 // that people write has the name of a built-in one; whoever had a tool that changes or goes is told, and its conversations are
 // compiled anew. A tool that is run here is as confined as in a conversation.
 //
-// Layer 2: it imports core.
+// Layer 2: it imports core and core/arguments.
 package toolbox
 
 import (
 	"context"
+	"log/slog"
 	"slices"
 	"strings"
 	"time"
 
 	"loci/core"
+	"loci/core/arguments"
 )
 
 // Variables are what tools find in their environment.
@@ -36,10 +38,13 @@ type Config struct {
 }
 
 // Tools are the use cases. Safe for concurrent use.
-type Tools struct{ cfg Config }
+type Tools struct {
+	cfg     Config
+	schemas *arguments.Schemas
+}
 
 // New returns the use cases on a store.
-func New(cfg Config) *Tools { return &Tools{cfg} }
+func New(cfg Config) *Tools { return &Tools{cfg, arguments.NewSchemas(slog.New(slog.DiscardHandler))} }
 
 // Filter selects tools; empty fields select all.
 type Filter struct {

@@ -2,7 +2,9 @@ package toolbox_test
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -158,5 +160,21 @@ func TestADraftThatFailsLeavesWhatThereWas(t *testing.T) {
 	got, err := h.tools.Get(context.Background(), made.ID)
 	if err != nil || got.Custom.Source != source {
 		t.Errorf("%v %+v", err, got)
+	}
+}
+
+// A call of an agent's meets the gate, which judges its arguments; nothing stands before a tool that is tried by itself.
+func TestArgumentsThatDontFitAreNotPassedToAToolThatIsTried(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	for args, want := range map[string]string{`{"a": "x"}`: "TypeError", `{}`: "TypeError", `{"a": 3}`: "no sandbox"} {
+		in := toolbox.Trial{Draft: toolbox.Draft{Source: source}}
+		if err := json.Unmarshal([]byte(args), &in.Args); err != nil {
+			t.Fatal(err)
+		}
+		r, _, err := h.tools.Try(t.Context(), in)
+		if err != nil || !r.IsError || !strings.Contains(r.Text, want) {
+			t.Errorf("%s: %v %s", args, err, r.Text)
+		}
 	}
 }

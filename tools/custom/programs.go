@@ -10,10 +10,12 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
 	"loci/core"
+	"loci/tools/custom/run"
 )
 
 // Bounds of a folder of programs.
@@ -100,6 +102,9 @@ func readProgram(path string) (core.CustomTool, error) {
 		return core.CustomTool{}, err
 	}
 	t, err := parseHeader(text)
+	if err == nil {
+		err = runnable(path, text)
+	}
 	if err != nil {
 		return t, err
 	}
@@ -110,6 +115,32 @@ func readProgram(path string) (core.CustomTool, error) {
 	t.ID = core.BuiltinToolID("file " + hex.EncodeToString(sum[:])) // the same as long as the file stands there
 	t.File, t.CreatedAt, t.UpdatedAt = path, info.ModTime(), info.ModTime()
 	return t, t.Validate()
+}
+
+// runnable refuses a script that nothing here would run.
+func runnable(path string, text []byte) error {
+	first, _, _ := bytes.Cut(text, []byte("\n"))
+	if bytes.HasSuffix(first, []byte("\r")) {
+		return core.E(core.Invalid, "its lines end as on Windows (CRLF), and nothing runs it").WithHint("sed -i 's/\\r$//' %s", path)
+	}
+	words := strings.Fields(strings.TrimPrefix(string(first), "#!"))
+	if len(words) == 0 {
+		return core.E(core.Invalid, "its first line names no program that runs it")
+	}
+	program, places := words[0], []string{""}
+	if i := slices.IndexFunc(words[1:], func(w string) bool { return !strings.HasPrefix(w, "-") && !strings.Contains(w, "=") }); i >= 0 &&
+		filepath.Base(program) == "env" {
+		program, places = words[1+i], filepath.SplitList(run.SystemPath)
+	}
+	there := func(dir string) bool {
+		info, err := os.Stat(filepath.Join(dir, program))
+		return err == nil && info.Mode().IsRegular()
+	}
+	if !slices.ContainsFunc(places, there) {
+		return core.E(core.Invalid, "its first line asks for %.100q, which is not there", program).
+			WithHint("install it, or name another program there")
+	}
+	return nil
 }
 
 // parseHeader reads what stands in the comments at the beginning of a script, one thing a line: name, description, and parameters, a

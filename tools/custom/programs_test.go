@@ -1,6 +1,8 @@
 package custom_test
 
 import (
+	"bytes"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -102,6 +104,30 @@ func TestAScriptThatTakesTheNameOfAnotherToolIsNone(t *testing.T) {
 		b.ok(err)
 		if len(got) != want {
 			t.Errorf("named %s, it is %d tools", name, len(got))
+		}
+	}
+}
+
+func TestAScriptThatNothingRunsIsNoToolAndTheLogSaysWhy(t *testing.T) {
+	t.Parallel()
+	b, dir := scripts(t, map[string]string{
+		"good":   "#!/usr/bin/env -S sh -e\n# description: D.\n",
+		"crlf":   "#!/bin/sh\r\n# description: D.\r\n",
+		"absent": "#!/usr/bin/no-such-interpreter\n# description: D.\n",
+		"env":    "#!/usr/bin/env no-such-interpreter\n# description: D.\n",
+		"empty":  "#!\n# description: D.\n",
+	})
+	var log bytes.Buffer
+	b.box = custom.New(custom.Config{
+		BuiltIn: tools.New(), Store: b.store, Folder: dir, Logger: slog.New(slog.NewTextHandler(&log, nil)),
+	})
+	for name, want := range map[string]string{
+		"good": "", "crlf": "CRLF", "absent": "no-such-interpreter", "env": "no-such-interpreter", "empty": "names no program",
+	} {
+		_, ok, err := b.box.Find(t.Context(), name)
+		b.ok(err)
+		if ok != (want == "") || !strings.Contains(log.String(), want) {
+			t.Errorf("%s: %v; %s", name, ok, log.String())
 		}
 	}
 }
