@@ -73,7 +73,7 @@ func (s *Store) makeRoom() error {
 	if left < s.cfg.Kept && bytes <= (mostTimes-1)*s.cfg.Bytes {
 		return nil
 	}
-	return core.E(core.TooLarge, "%d sets of packages are installed, which take %d MB, and there is no room for another one", left, bytes>>20).
+	return core.E(core.TooLarge, "%d sets of packages are installed, which take %d MB: there is no room for another", left, bytes>>20).
 		WithHint("those that nobody uses for an hour make room")
 }
 
