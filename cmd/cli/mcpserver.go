@@ -303,6 +303,9 @@ func packageOf(path string) string {
 	if info, err := os.Stat(path); err != nil || info.IsDir() {
 		return path
 	}
+	if outer, _, installed := strings.Cut(path, "/node_modules/"); installed && outer != "" { // it finds what it needs beside its package
+		return outer + "/node_modules"
+	}
 	home, _ := os.UserHomeDir() // without one, nobody's home is in the way
 	for dir := filepath.Dir(path); dir != "/" && dir != home && dir != os.TempDir(); dir = filepath.Dir(dir) {
 		for _, mark := range []string{"package.json", "node_modules", "pyproject.toml", "pyvenv.cfg"} {

@@ -25,6 +25,7 @@ import (
 // Times are how long things may take; those that are 0 are as usual.
 type Times struct {
 	Connect time.Duration // to start a server, and to learn what it has
+	Install time.Duration // the same, of one that has yet to fetch itself
 	Call    time.Duration
 	Idle    time.Duration // without a call, after which a server ends
 	Grace   time.Duration // to do what it was asked to stop
@@ -33,6 +34,7 @@ type Times struct {
 // The usual times, as the contract has them.
 const (
 	connectTime = 30 * time.Second
+	installTime = 3 * time.Minute // not the contract's, whose server had everything there
 	callTime    = 60 * time.Second
 	idleTime    = 10 * time.Minute
 	graceTime   = 2 * time.Second
@@ -81,6 +83,7 @@ func New(cfg Config) *Manager {
 		}
 	}
 	set(&cfg.Times.Connect, connectTime)
+	set(&cfg.Times.Install, installTime)
 	set(&cfg.Times.Call, callTime)
 	set(&cfg.Times.Idle, idleTime)
 	set(&cfg.Times.Grace, graceTime)

@@ -65,8 +65,12 @@ func newSession(m *Manager, to core.MCPTarget) *session {
 func (s *session) run() {
 	defer close(s.over)
 	defer s.stop(nil)
-	slow := time.AfterFunc(s.m.cfg.Times.Connect, func() {
-		s.stop(core.E(core.Timeout, "the server %s did not answer within %s", s.to.Server.Name, s.m.cfg.Times.Connect))
+	patience := s.m.cfg.Times.Connect
+	if s.installs() {
+		patience = s.m.cfg.Times.Install
+	}
+	slow := time.AfterFunc(patience, func() {
+		s.stop(core.E(core.Timeout, "the server %s did not answer within %s", s.to.Server.Name, patience))
 	})
 	link, err := s.open()
 	if err == nil {
@@ -76,6 +80,7 @@ func (s *session) run() {
 	s.failed = err
 	close(s.ready)
 	if err == nil {
+		s.installed()
 		s.await()
 	}
 	s.stop(nil)

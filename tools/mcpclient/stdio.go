@@ -15,6 +15,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"loci/core"
+	"loci/tools/internal/authorities"
 )
 
 // Bounds of a server that is a program.
@@ -231,8 +232,9 @@ func (s *session) job() (core.Job, error) {
 		"PATH=" + path, "HOME=" + core.SandboxHome, "LANG=C.UTF-8", "TZ=UTC", "TERM=dumb", "NO_COLOR=1", "NODE_NO_WARNINGS=1",
 		"NO_UPDATE_NOTIFIER=1", "npm_config_update_notifier=false",
 	}
+	env = append(env, authorities.Env()...)
 	if len(server.Grants.Hosts) > 0 && s.m.cfg.Caches != "" { // what it fetches is kept for its next start
-		dir := filepath.Join(s.m.cfg.Caches, string(server.ID))
+		dir := s.m.cache(server.ID)
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return core.Job{}, core.E(core.Unavailable, "the cache folder of %s: %w", server.Name, err)
 		}
@@ -253,6 +255,28 @@ func (s *session) job() (core.Job, error) {
 			Wall: longest, Memory: mostMemory, Processes: mostProcesses, Files: mostFiles, Output: mostOutput,
 		},
 	}, nil
+}
+
+// cache is the folder in which a server keeps what it fetched of itself.
+func (m *Manager) cache(id core.MCPServerID) string { return filepath.Join(m.cfg.Caches, string(id)) }
+
+// fetched is the file in a cache that says that its server has started once.
+const fetched = ".started"
+
+// installs reports whether a server has yet to fetch itself.
+func (s *session) installs() bool {
+	if s.to.Server.Transport != core.MCPStdio || len(s.to.Server.Grants.Hosts) == 0 || s.m.cfg.Caches == "" {
+		return false
+	}
+	_, err := os.Stat(filepath.Join(s.m.cache(s.to.Server.ID), fetched))
+	return err != nil
+}
+
+// installed notes that a server has fetched itself.
+func (s *session) installed() {
+	if s.installs() {
+		_ = os.WriteFile(filepath.Join(s.m.cache(s.to.Server.ID), fetched), nil, 0o600) // else the next start may take as long
+	}
 }
 
 func network(hosts []string) *core.JobNetwork {

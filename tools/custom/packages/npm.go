@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"loci/core"
+	"loci/tools/internal/authorities"
 )
 
 // npm installs packages for node. No script of a package runs, whatever it asks for.
@@ -30,7 +31,7 @@ func (b *build) npm(ctx context.Context, w *want) error {
 	if from.hide != "" {
 		settings = append(settings, npmSecret(from)...)
 	}
-	if file := trusted(); file != "" {
+	if file := authorities.File(); file != "" {
 		settings = append(settings, "cafile="+file)
 	}
 	rc := filepath.Join(b.scratch(), "npmrc")

@@ -4,10 +4,10 @@ import (
 	"bytes"
 	"context"
 	_ "embed"
-	"os"
 	"slices"
 
 	"loci/core"
+	"loci/tools/internal/authorities"
 )
 
 //go:embed pip.py
@@ -15,21 +15,6 @@ var pipProgram string
 
 // exitNoPip is how pip.py ends where there is no pip and none can be made.
 const exitNoPip = 97
-
-// certificates is where systems keep those of the authorities that they trust, one for each kind of system.
-var certificates = []string{"/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/certs/ca-bundle.crt"}
-
-// trusted is the file of those that this machine trusts; empty: the installer has its own.
-func trusted() string {
-	i := slices.IndexFunc(certificates, func(path string) bool {
-		info, err := os.Stat(path)
-		return err == nil && info.Mode().IsRegular()
-	})
-	if i < 0 {
-		return ""
-	}
-	return certificates[i]
-}
 
 // pip installs packages for Python. Wheels hold files only, so that nothing of a package runs; where there is none for one of them, it
 // is built from its source, in the same sandbox. Where the index is reached with a password, nothing is built: what builds reads it.
@@ -46,9 +31,7 @@ func (b *build) pip(ctx context.Context, w *want) error {
 	if from.plain {
 		env = append(env, "PIP_TRUSTED_HOST="+from.host)
 	}
-	if file := trusted(); file != "" {
-		env = append(env, "PIP_CERT="+file)
-	}
+	env = append(env, authorities.Env()...)
 	run := func(more ...string) (core.JobResult, error) {
 		argv := slices.Concat([]string{w.with.Program, "-I", "-B", "-X", "utf8", "-c", pipProgram, "install", "--target", b.files()}, more,
 			[]string{"--"}, w.Requirements)

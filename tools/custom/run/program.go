@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"loci/core"
+	"loci/tools/internal/authorities"
 )
 
 // Program runs a program that knows nothing of calls: what it prints is all that it says, and its exit code stands in the text where
@@ -35,5 +36,5 @@ func Program(ctx context.Context, box core.Sandbox, argv []string, stdin []byte,
 
 // environment is what every program finds.
 func environment() []string {
-	return []string{"PATH=" + SystemPath, "HOME=" + core.SandboxHome, "LANG=C.UTF-8", "TZ=UTC"}
+	return append(authorities.Env(), "PATH="+SystemPath, "HOME="+core.SandboxHome, "LANG=C.UTF-8", "TZ=UTC")
 }

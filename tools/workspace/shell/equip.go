@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"loci/core"
+	"loci/tools/internal/authorities"
 )
 
 // cacheInside is the cache folder of the project, as a line sees it.
@@ -66,7 +67,7 @@ func (s *Shell) equip(p *place) {
 			vars = append(vars, strings.ReplaceAll(v, "~", s.cfg.Home))
 		}
 	}
-	p.env = append(vars,
+	p.env = append(append(authorities.Env(), vars...),
 		"PATH="+strings.Join(append(paths, systemPath...), ":"), "HOME="+core.SandboxHome, "LANG=C.UTF-8", "TERM=dumb", "NO_COLOR=1",
 		"GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0", "GIT_PAGER=cat", "PAGER=cat", "XDG_CACHE_HOME="+cacheInside,
 		"GOCACHE="+cacheInside+"/go-build", "GOMODCACHE="+cacheInside+"/go-mod", "GOFLAGS=-modcacherw", "CARGO_HOME="+cacheInside+"/cargo",
