@@ -26,6 +26,7 @@ import (
 
 	"loci/core"
 	"loci/core/coretest"
+	"loci/core/jobs"
 	"loci/sandbox"
 	"loci/tools/workspace/shell"
 )
@@ -175,6 +176,7 @@ func (f *forge) open(t *testing.T) *place {
 	p := open(t)
 	box := sandbox.New(sandbox.Config{Mode: sandbox.Full, Scratch: filepath.Join(p.ours, "jobs"), Outside: f})
 	t.Cleanup(box.Close)
+	p.box = box
 	p.shell = shell.New(shell.Config{
 		Sandbox: box, Jobs: p.jobs, Caches: filepath.Join(p.ours, "caches"), Home: p.home, Hidden: []string{p.ours},
 	})
@@ -223,6 +225,24 @@ func TestGitPushesOverHTTPSWithATokenThatAPersonGave(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	p.says(p.line("git clone -q https://example.com/repo.git copy && git -C copy log --format=%s"), "Exit code 0.", "\none\n", "copy/.git")
+}
+
+func TestGitPushesAfterOneAnswer(t *testing.T) {
+	t.Parallel()
+	f := newForge(t)
+	p := f.open(t)
+	p.attend()
+	p.env.Workspace.Hosts = reach{}
+	p.env.Variables = append(p.env.Variables, "GIT_TOKEN="+password)
+	p.says(p.line("git remote add origin https://example.com/repo.git"), "Exit code 0.")
+	r := p.answered("git push -u origin main", jobs.ScopeOnce, func(q jobs.Question) { p.is(q.Host.Host, "example.com") })
+	p.says(r.Text, "Exit code 0.", "branch 'main' set up to track 'origin/main'", "branch.main.remote = origin")
+	p.is(r.Source, "example.com")
+	if got := f.git("-C", f.repo, "log", "--format=%s", "main"); got != "one\n" {
+		t.Errorf("%q", got)
+	}
+	r = p.answered("git push origin main:second", jobs.ScopeNo, nil) // the answer was for that line
+	p.says(r.Text, "Exit code 128.", "Could not resolve host", "the person does not allow it")
 }
 
 func TestGitPushesOverSSHWithAKeyThatAPersonGave(t *testing.T) {

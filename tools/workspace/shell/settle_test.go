@@ -32,11 +32,7 @@ func (here) KeepOpen(core.Client, core.Client, core.Opening, jobs.Scope) error {
 func attended(t *testing.T, rules ...string) *place {
 	t.Helper()
 	p := open(t)
-	p.jobs = jobs.New(jobs.Config{Clock: time.Now, Logger: slog.New(slog.DiscardHandler), Person: here{}})
-	t.Cleanup(p.jobs.Close)
-	p.shell = shell.New(shell.Config{
-		Sandbox: p.box, Jobs: p.jobs, Caches: filepath.Join(p.ours, "caches"), Home: p.home, Hidden: []string{p.ours},
-	})
+	p.attend()
 	p.says(p.line("git init -q . && git config user.name Ada && git config user.email ada@example.com"), "Exit code 0.")
 	set, err := permission.ParseList(permission.List{Allow: rules}, permission.FromSession)
 	if err != nil {
@@ -44,6 +40,16 @@ func attended(t *testing.T, rules ...string) *place {
 	}
 	p.env.Workspace.Settings = permission.Set(set).Settings(permission.Place{Mode: core.ModeAsk, Root: p.dir})
 	return p
+}
+
+// attend lets somebody be there who can be asked.
+func (p *place) attend() {
+	p.Helper()
+	p.jobs = jobs.New(jobs.Config{Clock: time.Now, Logger: slog.New(slog.DiscardHandler), Person: here{}})
+	p.Cleanup(p.jobs.Close)
+	p.shell = shell.New(shell.Config{
+		Sandbox: p.box, Jobs: p.jobs, Caches: filepath.Join(p.ours, "caches"), Home: p.home, Hidden: []string{p.ours},
+	})
 }
 
 func (p *place) config() string {
