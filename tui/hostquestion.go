@@ -159,7 +159,7 @@ func (h *hostQuestion) answers() []hostKey {
 
 // allow asks for the Enter that allows what was seen to its end, and with it the rule that would be kept.
 func (h *hostQuestion) allow(id string, k hostKey) tea.Cmd {
-	if !h.seen {
+	if !h.seen || k.lasts != "" && h.onTop() && !h.read {
 		h.ui.flash = "v shows the rest of it; then " + k.key + " allows it"
 		return nil
 	}
@@ -168,7 +168,7 @@ func (h *hostQuestion) allow(id string, k hostKey) tea.Cmd {
 		says += " " + k.lasts
 	}
 	h.confirm = &confirmation{text: k.key, says: says, rule: h.rule(k), do: func() tea.Cmd {
-		if k.lasts != "" && !h.fits && !h.read {
+		if k.lasts != "" && !h.read && (!h.fits || h.onTop()) {
 			h.ui.flash = "v shows the rule that would be kept; then " + k.key + " allows it"
 			return nil
 		}

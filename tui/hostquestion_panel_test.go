@@ -149,3 +149,25 @@ func TestAQuestionOfALineLeavesRoomForTheTurnThatGoesOn(t *testing.T) {
 		}
 	}
 }
+
+func TestARuleIsShownBeforeItIsKeptInThePanelToo(t *testing.T) {
+	t.Parallel()
+	folder := api.Question{Opens: api.OpensFolder, Path: "/data/csv", Rules: []string{"add_dir(/data/csv)"}}
+	r := newRobot(t, newFake(), 40, 12).connect().opens(folder)
+	if !r.m.hosts.seen {
+		t.Fatalf("the question itself is not whole:\n%s", r.view())
+	}
+	r.asksHost("v")
+	r.view()
+	r.asksHost("s")
+	if r.enter(); r.answeredHosts() != "" || r.top() == nil {
+		t.Fatalf("a rule is kept unseen: %s\n%s", r.answeredHosts(), r.view())
+	}
+	r.key(tea.Key{Code: tea.KeyEnd})
+	if v := strings.Join(strings.Fields(r.view()), " "); !strings.Contains(v, "always in this folder: the agent's tools") {
+		t.Errorf("the rule:\n%s", r.view())
+	}
+	r.asksHost("s")
+	r.enter()
+	r.until("the answer", func() bool { return r.answeredHosts() == "question-1 session" })
+}
