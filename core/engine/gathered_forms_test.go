@@ -21,7 +21,8 @@ func TestAHookSeesTheToolBehindTheOne(t *testing.T) {
 		return core.HookVerdict{}
 	}}
 	h, a, m := openMany(t, func(cfg *engine.Config, _ *core.Agent) { cfg.Hooks = w },
-		through("stripe_refund_charge", map[string]any{"charge_id": "ch_9"}), through("weather_forecast", map[string]any{"place": "Bergen"}))
+		through("stripe_refund_charge", map[string]any{"charge_id": "ch_9"}),
+		through("weather_forecast", map[string]any{"place": "Bergen"}))
 	_, events := h.send(a, "go")
 	if refused := errorReturns(events); len(refused) != 1 || !strings.Contains(refused[0], "no refunds on Fridays") {
 		t.Errorf("%q", refused)
