@@ -131,3 +131,30 @@ func TestManyDamagedRowsAreCountedAndHideNoOtherKind(t *testing.T) {
 		t.Errorf("it says %s", got)
 	}
 }
+
+// TestADamagedPassageIsNotWrittenOver: what can't be read of it, such as its tags, would be lost.
+func TestADamagedPassageIsNotWrittenOver(t *testing.T) {
+	t.Parallel()
+	s := open(t, Config{})
+	archive := core.Archive{ID: core.NewArchiveID(), Name: "notes"}
+	p := core.Passage{ID: core.NewPassageID(), Archive: archive.ID, Text: "a note", Tags: []string{"kept"}, CreatedAt: time.Unix(1, 0)}
+	if err := errors.Join(s.Archives().Create(t.Context(), &archive), s.Passages().Insert(t.Context(), &p)); err != nil {
+		t.Fatal(err)
+	}
+	err := s.Transact(t.Context(), func(ctx context.Context, _ core.Store, q *sqlite.Querier) error {
+		_, err := q.Exec(ctx, `UPDATE passages SET data = 'no JSON' WHERE id = $1`, p.ID)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	by := core.Author{Kind: core.AuthorUser}
+	p.Text, p.Tags = "another", nil
+	for what, err := range map[string]error{
+		"changed": s.Passages().Update(t.Context(), &p, by), "retired": s.Passages().Retire(t.Context(), p.ID, by),
+	} {
+		if !errors.Is(err, core.ErrDamaged) {
+			t.Errorf("it is %s: %v", what, err)
+		}
+	}
+}

@@ -41,9 +41,10 @@ func TestAnImageGoesWithTheLastThatHoldsIt(t *testing.T) {
 			t.Errorf("%s: %v, want it kept: %v", what, err, want)
 		}
 	}
-	said, sent, loose := put("said"), put("sent"), put("loose")
+	said, beside, sent, loose := put("said"), put("beside"), put("sent"), put("loose")
 	a := newAgent(t, s)
 	m := holding(a, said)
+	m.Content = append(m.Content, core.Content{Type: core.ContentImage, Image: &beside})
 	check(s.Messages().Insert(ctx, &m))
 	run := core.Run{
 		ID: core.NewRunID(), Agent: a, Conversation: core.DefaultConversation(a), Status: core.RunFailed, CreatedAt: now,
@@ -54,6 +55,7 @@ func TestAnImageGoesWithTheLastThatHoldsIt(t *testing.T) {
 	now = now.Add(25 * time.Hour)
 	kept("a day later", false, loose)
 	kept("in a message", true, said)
+	kept("beside another one in a message", true, beside)
 	kept("in the input of a run", true, sent)
 	check(s.Agents().Delete(ctx, a))
 	kept("after its agent", false, said)

@@ -82,6 +82,9 @@ func (h *home) passageVersions() {
 	equal(h, []int{4}, changed(core.PassageChanges{Restored: a.ID}))
 	equal(h, []int{}, changed(core.PassageChanges{Restored: a.ID, After: versions()[0].Seq}))
 	equal(h, []int{}, changed(core.PassageChanges{Restored: h.agent("b").ID}))
+	undated := core.Passage{ID: core.NewPassageID(), Archive: h.archive("undated").ID, Text: "never changed", CreatedAt: h.tick()}
+	h.ok(h.s.Passages().Insert(h.ctx, &undated))
+	equal(h, undated.CreatedAt, must[[]core.PassageVersion](h)(h.s.Passages().Versions(h.ctx, undated.ID, core.Page{}))[0].At)
 	h.ok(h.s.Passages().Delete(h.ctx, p.ID)) // for good
 	h.kind(core.NotFound, h.s.Passages().Restore(h.ctx, p.ID, 1, agent))
 	_, err = h.s.Passages().Versions(h.ctx, p.ID, core.Page{})
