@@ -127,7 +127,7 @@ func (h *Hooks) own(ctx context.Context, p *program, call *core.HookCall, told [
 	var stdout, stderr bounded
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	sweep := inGroup(cmd)
-	err := cmd.Run()
+	err := runWithUs(cmd)
 	sweep()
 	end.stdout, end.stderr = stdout.Bytes(), stderr.Bytes()
 	var exit *exec.ExitError
