@@ -39,11 +39,12 @@ func (s *Server) mcp() (*mcpservers.Servers, error) {
 	return nil, core.E(core.Unsupported, "this daemon uses no MCP servers")
 }
 
-type mcpServerPath struct {
+// MCPServerPath names a server.
+type MCPServerPath struct {
 	ID string `path:"mcp_server_id"`
 }
 
-func (p mcpServerPath) id() core.MCPServerID { return core.MCPServerID(p.ID) }
+func (p MCPServerPath) id() core.MCPServerID { return core.MCPServerID(p.ID) }
 
 // unseen stands for a secret. Sent back, it leaves the secret as it is.
 const unseen = "••••"
@@ -138,7 +139,7 @@ func (s *Server) listMCPServers(ctx context.Context, _ *struct{}) (*body[[]api.M
 	return list(found, err, func(one core.MCPServer) api.MCPServer { return wireMCPServer(ctx, all, one) })
 }
 
-func (s *Server) getMCPServer(ctx context.Context, in *mcpServerPath) (*body[api.MCPServer], error) {
+func (s *Server) getMCPServer(ctx context.Context, in *MCPServerPath) (*body[api.MCPServer], error) {
 	all, err := s.mcp()
 	if err != nil {
 		return nil, err
@@ -151,7 +152,7 @@ func (s *Server) getMCPServer(ctx context.Context, in *mcpServerPath) (*body[api
 }
 
 type updateMCPServerInput struct {
-	mcpServerPath
+	MCPServerPath
 	Body api.UpdateMCPServer
 }
 
@@ -175,7 +176,7 @@ func (s *Server) updateMCPServer(ctx context.Context, in *updateMCPServerInput) 
 	return answer(wireMCPServer(ctx, all, made), nil)
 }
 
-func (s *Server) deleteMCPServer(ctx context.Context, in *mcpServerPath) (*struct{}, error) {
+func (s *Server) deleteMCPServer(ctx context.Context, in *MCPServerPath) (*struct{}, error) {
 	all, err := s.mcp()
 	if err != nil {
 		return nil, err
@@ -183,7 +184,7 @@ func (s *Server) deleteMCPServer(ctx context.Context, in *mcpServerPath) (*struc
 	return nil, all.Delete(ctx, in.id())
 }
 
-func (s *Server) listMCPTools(ctx context.Context, in *mcpServerPath) (*body[[]api.Tool], error) {
+func (s *Server) listMCPTools(ctx context.Context, in *MCPServerPath) (*body[[]api.Tool], error) {
 	all, err := s.mcp()
 	if err != nil {
 		return nil, err
@@ -192,12 +193,13 @@ func (s *Server) listMCPTools(ctx context.Context, in *mcpServerPath) (*body[[]a
 	return list(tools, err, wireTool)
 }
 
-type mcpToolPath struct {
-	mcpServerPath
+// MCPToolPath names a tool of a server.
+type MCPToolPath struct {
+	MCPServerPath
 	ToolPath
 }
 
-func (s *Server) getMCPTool(ctx context.Context, in *mcpToolPath) (*body[api.Tool], error) {
+func (s *Server) getMCPTool(ctx context.Context, in *MCPToolPath) (*body[api.Tool], error) {
 	all, err := s.mcp()
 	if err != nil {
 		return nil, err
@@ -207,7 +209,7 @@ func (s *Server) getMCPTool(ctx context.Context, in *mcpToolPath) (*body[api.Too
 }
 
 type runMCPToolInput struct {
-	mcpToolPath
+	MCPToolPath
 	Body *api.RunTool
 }
 
@@ -227,7 +229,7 @@ func (s *Server) runMCPTool(ctx context.Context, in *runMCPToolInput) (*body[api
 	return answer(wireExecution(r), err)
 }
 
-func (s *Server) refreshMCPServer(ctx context.Context, in *mcpServerPath) (*body[api.RefreshedMCPServer], error) {
+func (s *Server) refreshMCPServer(ctx context.Context, in *MCPServerPath) (*body[api.RefreshedMCPServer], error) {
 	all, err := s.mcp()
 	if err != nil {
 		return nil, err
