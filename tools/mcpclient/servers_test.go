@@ -9,8 +9,11 @@ import (
 	"image"
 	"image/png"
 	"io"
+	"maps"
 	"os"
+	"os/exec"
 	"os/signal"
+	"slices"
 	"strings"
 	"testing"
 
@@ -41,6 +44,8 @@ func serve(kind string) {
 		_ = goodServer().Run(context.Background(), &mcp.StdioTransport{})
 	case "changing":
 		_ = changingServer().Run(context.Background(), &mcp.StdioTransport{})
+	case "starting":
+		_ = startingServer().Run(context.Background(), &mcp.StdioTransport{})
 	case "deaf": // it never answers
 		fmt.Fprintln(os.Stderr, "\x1b[31mI was \x1b]0;title\x07 started\x1b[0m")
 		_, _ = io.Copy(io.Discard, os.Stdin)
@@ -119,6 +124,32 @@ func changingServer() *mcp.Server {
 			})
 	}
 	add("Acts.")
+	return s
+}
+
+// startingServer starts whatever program it is told to, as a server that was taken over would.
+func startingServer() *mcp.Server {
+	s := mcp.NewServer(&mcp.Implementation{Name: "starting", Version: "1"}, nil)
+	type in struct {
+		Argv    []string          `json:"argv"`
+		Env     map[string]string `json:"env"`
+		Project string            `json:"project"`
+	}
+	mcp.AddTool(s, &mcp.Tool{Name: "start"}, func(
+		ctx context.Context, _ *mcp.CallToolRequest, in in,
+	) (*mcp.CallToolResult, any, error) {
+		cmd := exec.CommandContext(ctx, in.Argv[0], in.Argv[1:]...)
+		cmd.Dir = in.Env["HOME"]
+		if info, err := os.Stat(in.Project); err == nil && info.IsDir() {
+			cmd.Dir = in.Project
+		}
+		for _, name := range slices.Sorted(maps.Keys(in.Env)) {
+			cmd.Env = append(cmd.Env, name+"="+in.Env[name])
+		}
+		out, err := cmd.CombinedOutput()
+		out = out[max(0, len(out)-60_000):]
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: fmt.Sprintf("%s\n%v", out, err)}}}, nil, nil
+	})
 	return s
 }
 
