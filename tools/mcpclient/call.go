@@ -77,17 +77,14 @@ func (s *session) call(ctx context.Context, call core.MCPCall) (core.ToolResult,
 	limit, grace := s.m.cfg.Times.Call, s.m.cfg.Times.Grace
 	within, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	args := call.Arguments
-	if args == nil {
-		args = map[string]any{}
-	}
+	ask := s.asked(call)
 	type outcome struct {
 		result *mcp.CallToolResult
 		err    error
 	}
 	done := make(chan outcome, 1)
 	s.m.owned.Go(func() {
-		r, err := s.client.CallTool(within, &mcp.CallToolParams{Name: call.Remote, Arguments: args})
+		r, err := ask(within)
 		done <- outcome{r, err}
 	})
 	var out outcome

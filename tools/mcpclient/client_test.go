@@ -200,6 +200,34 @@ func TestWhatIsNoTextIsShownOrToldOf(t *testing.T) {
 	}
 }
 
+func TestWhatAServerHasBesideToolsIsReadByTwoMore(t *testing.T) {
+	t.Parallel()
+	b := open(t)
+	to := program(t, "reading")
+	for _, c := range []struct {
+		tool string
+		args map[string]any
+		want string
+	}{
+		{"resources/read", nil, "note:///a (a): A note."},
+		{"resources/read", map[string]any{"uri": "note:///a"}, "what it says"},
+		{"prompts/get", nil, "hail (who)"},
+		{"prompts/get", map[string]any{"name": "hail", "arguments": map[string]any{"who": "Ada"}}, "user:\nHail Ada"},
+	} {
+		if text := b.said(to, c.tool, c.args); !strings.Contains(text, c.want) || !strings.Contains(text, "<foreign") {
+			t.Errorf("%s %v: %q", c.tool, c.args, text)
+		}
+	}
+	if r, err := b.call(to, "resources/read", map[string]any{"uri": "note:///b"}); err != nil || !r.IsError {
+		t.Errorf("%v %+v", err, r)
+	}
+	for _, o := range b.list(program(t, "good")).Offers {
+		if strings.Contains(o.Remote, "/") {
+			t.Errorf("%s: the server has none", o.Remote)
+		}
+	}
+}
+
 // website is a server that has an address.
 func website(t *testing.T, handler http.Handler, path string, transport core.MCPTransport) core.MCPTarget {
 	t.Helper()

@@ -44,6 +44,8 @@ func serve(kind string) {
 		_ = goodServer().Run(context.Background(), &mcp.StdioTransport{})
 	case "changing":
 		_ = changingServer().Run(context.Background(), &mcp.StdioTransport{})
+	case "reading":
+		_ = readingServer().Run(context.Background(), &mcp.StdioTransport{})
 	case "starting":
 		_ = startingServer().Run(context.Background(), &mcp.StdioTransport{})
 	case "deaf": // it never answers
@@ -96,6 +98,24 @@ func goodServer() *mcp.Server {
 				&mcp.ResourceLink{URI: "file:///b", Name: "b"},
 			}}, nil, nil
 		})
+	return s
+}
+
+// readingServer has something to read and a prompt, and no tool.
+func readingServer() *mcp.Server {
+	s := mcp.NewServer(&mcp.Implementation{Name: "reading", Version: "1"}, nil)
+	s.AddResource(&mcp.Resource{URI: "note:///a", Name: "a", Description: "A \x1b[31mnote."}, func(
+		_ context.Context, r *mcp.ReadResourceRequest,
+	) (*mcp.ReadResourceResult, error) {
+		return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: r.Params.URI, Text: "what it says"}}}, nil
+	})
+	s.AddPrompt(&mcp.Prompt{Name: "hail", Arguments: []*mcp.PromptArgument{{Name: "who"}}}, func(
+		_ context.Context, r *mcp.GetPromptRequest,
+	) (*mcp.GetPromptResult, error) {
+		return &mcp.GetPromptResult{Messages: []*mcp.PromptMessage{
+			{Role: "user", Content: &mcp.TextContent{Text: "Hail " + r.Params.Arguments["who"]}},
+		}}, nil
+	})
 	return s
 }
 

@@ -43,6 +43,7 @@ type session struct {
 
 	mu     sync.Mutex // guards what follows
 	listed core.MCPListing
+	extra  []string // tools that are not the server's, for what it has beside its own
 
 	// The manager guards these.
 	users int
@@ -150,9 +151,14 @@ func (s *session) ask(ctx context.Context) error {
 		}
 		params.Cursor = page.NextCursor
 	}
-	listing := offersOf(tools)
+	more := s.extras(tools)
+	listing := offersOf(append(tools, more...))
 	listing.Left = append(listing.Left, left...)
 	s.mu.Lock()
+	s.extra = nil
+	for _, t := range more {
+		s.extra = append(s.extra, t.Name)
+	}
 	s.listed = listing
 	s.mu.Unlock()
 	return nil
