@@ -74,48 +74,23 @@ func (s *session) current(ctx context.Context) error {
 
 // call calls a tool and waits for what it returns, no longer than a call may take. A server that does not stop then is ended.
 func (s *session) call(ctx context.Context, call core.MCPCall) (core.ToolResult, error) {
-	limit, grace := s.m.cfg.Times.Call, s.m.cfg.Times.Grace
+	limit := s.m.cfg.Times.Call
 	within, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	ask := s.asked(call)
-	type outcome struct {
-		result *mcp.CallToolResult
-		err    error
-	}
-	done := make(chan outcome, 1)
-	s.m.owned.Go(func() {
-		r, err := ask(within)
-		done <- outcome{r, err}
-	})
-	var out outcome
-	select {
-	case out = <-done:
-	case <-s.ctx.Done():
-		select {
-		case out = <-done: // what it said at last
-		case <-time.After(grace):
-		}
-		if out.result == nil {
-			out.err = context.Cause(s.ctx)
-		}
-	case <-within.Done():
-		select {
-		case out = <-done:
-		case <-time.After(grace):
-			s.stop(core.E(core.Timeout, "it hangs"))
-			out.err = within.Err()
-		}
-	}
+	defer context.AfterFunc(s.ctx, cancel)() // nothing comes any more
+	result, err := s.asked(call)(within)
 	switch {
-	case out.result != nil && out.err == nil:
-		return s.result(ctx, out.result, call)
+	case err == nil && result != nil:
+		return s.result(ctx, result, call)
 	case ctx.Err() != nil:
 		return core.ToolResult{}, context.Cause(ctx)
+	case s.ctx.Err() != nil:
+		err = context.Cause(s.ctx)
 	case within.Err() != nil:
 		s.stop(core.E(core.Timeout, "it hangs")) // whatever it does meanwhile is of no use to anybody
 		return core.ToolResult{}, core.E(core.Timeout, "the server %s did not answer within %s. %s", s.to.Server.Name, limit, unsure)
 	}
-	return s.broken(call, out.err)
+	return s.broken(call, err)
 }
 
 // broken is what is said of a call that brought no result.
@@ -134,8 +109,15 @@ func (s *session) broken(call core.MCPCall, err error) (core.ToolResult, error) 
 		return core.ToolResult{}, core.E(ours.Kind, "%s. %s", ours.Error(), unsure).WithHint("%s", core.HintOf(err))
 	}
 	s.stop(core.E(core.Unavailable, "it broke off"))
-	why := core.E(core.Unavailable, "the server %s ended, or broke off, while the call ran (%s). %s", s.to.Server.Name,
-		plain(err.Error(), 200), unsure)
+	how := "broke off (" + plain(err.Error(), 200) + ")"
+	select {
+	case <-s.over:
+		if s.how != "" {
+			how = s.how
+		}
+	case <-time.After(s.m.cfg.Times.Grace):
+	}
+	why := core.E(core.Unavailable, "the server %s %s while the call ran. %s", s.to.Server.Name, how, unsure)
 	return core.ToolResult{}, s.withLog(why)
 }
 

@@ -65,7 +65,7 @@ func quick(cfg *mcpclient.Config) {
 }
 
 // program is a server of a kind that is the tests' own program.
-func program(t *testing.T, kind string) core.MCPTarget {
+func program(t testing.TB, kind string) core.MCPTarget {
 	t.Helper()
 	exe, err := os.Executable()
 	if err != nil {

@@ -50,7 +50,7 @@ func TestAServerThatCannotBeUsedSaysWhy(t *testing.T) {
 func TestACallThatBreaksOffIsNeverGuessedAbout(t *testing.T) {
 	t.Parallel()
 	for kind, want := range map[string]string{
-		"hangs": "did not answer within 1s", "dies": "out of cheese", "chatters": "and was ended",
+		"hangs": "did not answer within 1s", "dies": "ended with the code 7 while the call ran", "chatters": "and was ended",
 		"pings": "and was ended", "huge": "while the call ran", "garbage": "while the call ran",
 	} {
 		t.Run(kind, func(t *testing.T) {
@@ -64,6 +64,9 @@ func TestACallThatBreaksOffIsNeverGuessedAbout(t *testing.T) {
 			to := program(t, kind)
 			_, err := b.call(to, "act", nil)
 			if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "may or may not have") {
+				t.Errorf("%v", err)
+			}
+			if kind == "dies" && !strings.Contains(err.Error(), "It wrote: out of cheese") {
 				t.Errorf("%v", err)
 			}
 			coretest.Until(t, "it is ended", func() bool { return b.Running() == 0 })

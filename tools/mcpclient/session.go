@@ -36,6 +36,7 @@ type session struct {
 	ready  chan struct{} // closed once it is connected, or never will be
 	failed error         // why it never will be
 	over   chan struct{} // closed once nothing of it is left
+	how    string        // how its program ended, once it is over
 
 	client  *mcp.ClientSession
 	changed atomic.Bool // its list of tools did, since it was asked
@@ -86,6 +87,7 @@ func (s *session) run() {
 	}
 	s.stop(nil)
 	link.close()
+	s.how = link.ended(0)
 }
 
 // connect greets the server and asks what it has.

@@ -57,10 +57,16 @@ func (l *link) ended(within time.Duration) string {
 	if l == nil || l.program == nil {
 		return ""
 	}
+	if within > 0 {
+		select {
+		case <-l.program.ended:
+		case <-time.After(within):
+		}
+	}
 	select {
 	case <-l.program.ended:
 		return l.program.how()
-	case <-time.After(within):
+	default:
 		return ""
 	}
 }
@@ -119,8 +125,7 @@ func (s *session) start() (*link, error) {
 	l := &link{program: p}
 	select {
 	case stream := <-p.stream:
-		w := &writing{queue: make(chan []byte, mostQueued), p: p, stop: s.stop}
-		s.m.owned.Go(func() { w.pass(stream) })
+		w := writing{to: stream, within: s.m.cfg.Times.Grace, hangUp: p.hangUp, stop: s.stop}
 		l.transport = &mcp.IOTransport{Reader: reading{s.budget.over(stream), p.hangUp}, Writer: w, MaxLineLength: mostMessage}
 		return l, nil
 	case <-p.ended:
@@ -141,44 +146,29 @@ type reading struct {
 
 func (r reading) Close() error { r.hangUp(); return nil }
 
-// mostQueued is how many messages wait for a program to read them.
-const mostQueued = 1024
-
-// writing is what a program is told. Whoever tells it never waits for it to read.
+// writing is what a program is told. One that does not read it in time is ended.
 type writing struct {
-	queue chan []byte
-	p     *program
-	stop  context.CancelCauseFunc
+	to     io.Writer
+	within time.Duration
+	hangUp func()
+	stop   context.CancelCauseFunc
 }
 
 var errUnread = core.E(core.Unavailable, "the server does not read what it is told, and was ended")
 
-func (w *writing) Write(p []byte) (int, error) {
-	select {
-	case w.queue <- slices.Clone(p):
-		return len(p), nil
-	default:
+func (w writing) Write(p []byte) (int, error) {
+	if limited, ok := w.to.(interface{ SetWriteDeadline(at time.Time) error }); ok {
+		_ = limited.SetWriteDeadline(time.Now().Add(w.within)) // if it can't be, the call's own time ends it
+	}
+	n, err := w.to.Write(p)
+	if errors.Is(err, os.ErrDeadlineExceeded) {
 		w.stop(errUnread)
-		return 0, errUnread
+		return n, errUnread
 	}
+	return n, err
 }
 
-func (w *writing) Close() error { w.p.hangUp(); return nil }
-
-// pass hands messages over until the program is hung up on.
-func (w *writing) pass(to io.Writer) {
-	for {
-		select {
-		case message := <-w.queue:
-			if _, err := to.Write(message); err != nil {
-				w.p.hangUp()
-				return
-			}
-		case <-w.p.hung:
-			return
-		}
-	}
-}
+func (w writing) Close() error { w.hangUp(); return nil }
 
 // how says how a program ended.
 func (p *program) how() string {
