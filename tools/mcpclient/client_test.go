@@ -56,7 +56,7 @@ func open(t *testing.T, change ...func(*mcpclient.Config)) *bench {
 		f(&cfg)
 	}
 	b.Manager = mcpclient.New(cfg)
-	t.Cleanup(b.Manager.Close)
+	t.Cleanup(b.Close)
 	return b
 }
 
@@ -65,11 +65,11 @@ func quick(cfg *mcpclient.Config) {
 }
 
 // program is a server of a kind that is the tests' own program.
-func program(t testing.TB, kind string) core.MCPTarget {
-	t.Helper()
+func program(tb testing.TB, kind string) core.MCPTarget {
+	tb.Helper()
 	exe, err := os.Executable()
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return core.MCPTarget{Server: core.MCPServer{
 		ID: core.NewMCPServerID(), Name: kind, Transport: core.MCPStdio, Command: exe, Args: []string{serverWord, kind},
@@ -266,6 +266,7 @@ func TestAnAddressIsReachedWithWhatItWantsToSee(t *testing.T) {
 		{core.MCPSSE, mcp.NewSSEHandler(good, nil)},
 	} {
 		t.Run(string(c.transport), func(t *testing.T) {
+			t.Parallel()
 			b := open(t)
 			to := website(t, guard(c.handler), "/"+string(c.transport), c.transport)
 			if _, err := b.List(t.Context(), to); core.KindOf(err) != core.Unauthenticated {

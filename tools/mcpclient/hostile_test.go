@@ -2,6 +2,7 @@ package mcpclient_test
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"strings"
@@ -87,7 +88,7 @@ func TestACallThatIsCancelledEndsAtOnce(t *testing.T) {
 	time.AfterFunc(50*time.Millisecond, func() { cancel(stop) }) // at whatever moment
 	began := time.Now()
 	_, err := b.Call(ctx, to, core.MCPCall{Remote: "act", Hash: hash})
-	if err != error(stop) || time.Since(began) > 10*time.Second {
+	if !errors.Is(err, stop) || time.Since(began) > 10*time.Second {
 		t.Errorf("%v after %s", err, time.Since(began))
 	}
 }

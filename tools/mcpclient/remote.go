@@ -105,7 +105,7 @@ func (a *addressed) RoundTrip(r *http.Request) (*http.Response, error) {
 			WithHint("give it a token or a header: loci mcp add --help")
 	}
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")) // what can't be read is no stream
-	var body io.Reader = a.s.budget.over(resp.Body)
+	body := a.s.budget.over(resp.Body)
 	if kind != "text/event-stream" {
 		body = io.LimitReader(body, mostMessage)
 	}

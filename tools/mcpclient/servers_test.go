@@ -59,7 +59,7 @@ func serve(kind string) {
 		fmt.Fprintln(os.Stderr, "no such option\x1b[2J")
 		os.Exit(3)
 	case "noise":
-		fmt.Println("Welcome to my server!")
+		_, _ = os.Stdout.WriteString("Welcome to my server!\n")
 		_, _ = io.Copy(io.Discard, os.Stdin)
 	default:
 		hostile(kind)
