@@ -297,3 +297,16 @@ func TestWhatIsSaidOfAProvidersModelsIsReadFromTheirTables(t *testing.T) {
 		}
 	}
 }
+
+func TestThePasswordInAnAddressIsNotShown(t *testing.T) {
+	t.Parallel()
+	l, err := Load("", envOf(map[string]string{"LOCI_PIP_INDEX": "https://ada:hunter2@pypi.example.org/simple"}), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range l.Explain() {
+		if strings.Contains(e.Value, "hunter2") || e.Key == "pip_index" && !strings.Contains(e.Value, "pypi.example.org") {
+			t.Errorf("%s is shown as %s", e.Key, e.Value)
+		}
+	}
+}

@@ -418,3 +418,40 @@ func TestPackagesAreInstalledWhereThePersonTurnedTheSandboxOff(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestThePasswordOfAnIndexIsUsedAndNeverShown(t *testing.T) {
+	t.Parallel()
+	with := func(address string) string { return strings.Replace(address, "http://", "http://ada:hunter%20two@", 1) }
+	b := open(t, func(c *packages.Config) { c.PyPI, c.Npm = with(c.PyPI), with(c.Npm) })
+	b.index.Lock("ada", "hunter two")
+	b.index.Wheel(t, "tiny", "1", map[string]string{"tiny.py": ""})
+	b.index.Source(t, "built", "1", fmt.Sprintf(hostile, "/x", "/x", 1, "pass"))
+	b.index.Module(t, "tiny", "1.0.0", map[string]string{"package.json": `{"name": "tiny", "version": "1.0.0"}`})
+	npm := func(name string) *core.CustomTool {
+		return &core.CustomTool{Name: "t", Language: core.LanguageTypeScript, Npm: []core.Requirement{{Name: name}}}
+	}
+	for name, tt := range map[string]struct {
+		tool  *core.CustomTool
+		fails bool
+	}{
+		"a wheel": {asking("tiny"), false}, "none": {asking("absent"), true}, "a source, which could read it": {asking("built"), true},
+		"a module": {npm("tiny"), false}, "no module": {npm("absent"), true},
+	} {
+		var mu sync.Mutex
+		said := ""
+		_, err := b.store.Environment(t.Context(), tt.tool, func(line string) {
+			mu.Lock()
+			defer mu.Unlock()
+			said += line + "\n"
+		})
+		if (err != nil) != tt.fails {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err != nil {
+			said += err.Error()
+		}
+		if strings.Contains(said, "hunter") || strings.Contains(said, "aHVudGVy") {
+			t.Errorf("%s: the password is shown: %s", name, said)
+		}
+	}
+}

@@ -26,6 +26,8 @@ type Index struct {
 	files map[string][]byte // by name: of wheels and sources
 	npm   map[string]map[string]any
 	asked []string
+	user  string // who may ask, with the password; empty: anybody
+	word  string
 	hold  chan struct{} // what is asked for waits until it is closed; nil: nothing waits
 }
 
@@ -51,6 +53,13 @@ func (i *Index) Asked() []string {
 	return slices.Clone(i.asked)
 }
 
+// Lock wants a user and a password from then on.
+func (i *Index) Lock(user, password string) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.user, i.word = user, password
+}
+
 // Hold lets what is asked for wait until release is called.
 func (i *Index) Hold() (release func()) {
 	i.mu.Lock()
@@ -64,7 +73,14 @@ func (i *Index) serve(w http.ResponseWriter, r *http.Request) {
 	i.mu.Lock()
 	i.asked = append(i.asked, r.URL.Path)
 	hold, files := i.hold, maps.Clone(i.files)
+	user, word, _ := r.BasicAuth()
+	locked := i.user != "" && (user != i.user || word != i.word)
 	i.mu.Unlock()
+	if locked {
+		w.Header().Set("WWW-Authenticate", `Basic realm="packages"`)
+		http.Error(w, "who are you?", http.StatusUnauthorized)
+		return
+	}
 	if hold != nil {
 		select {
 		case <-hold:
