@@ -108,12 +108,10 @@ func offeredNames(req core.ChatRequest) (names []string) {
 // callsOf are the calls and returns that watchers of a run saw, by name.
 func callsOf(events []core.Event) (calls, returns []string) {
 	for _, ev := range events {
-		switch b := ev.Body.(type) {
-		case core.ToolCallDelta:
-			if b.Name != "" {
-				calls = append(calls, b.Name+" "+b.Arguments)
-			}
-		case core.ToolReturned:
+		if b, ok := ev.Body.(core.ToolCallDelta); ok && b.Name != "" {
+			calls = append(calls, b.Name+" "+b.Arguments)
+		}
+		if b, ok := ev.Body.(core.ToolReturned); ok {
 			for _, r := range b.Returns {
 				returns = append(returns, r.Name)
 			}

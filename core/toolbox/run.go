@@ -122,7 +122,8 @@ func (t *Tools) run(ctx context.Context, b core.BoundTool, agent core.Agent, arg
 		return core.ToolResult{}, core.E(core.Invalid, "the arguments are no JSON: %w", err)
 	}
 	if err := t.schemas.Check(b.Info.Spec.Parameters, string(text)); err != nil {
-		return core.ToolError("Error executing function " + b.Info.Spec.Name + ": TypeError: " + err.Error()), nil
+		said := "Error executing function " + b.Info.Spec.Name + ": TypeError: " + err.Error()
+		return core.ToolError(said), nil //nolint:nilerr // who calls reads it
 	}
 	call := core.ToolCall{ID: string(core.NewMessageID()), Name: b.Info.Spec.Name, Arguments: string(text)}
 	result, err := b.Tool.Call(ctx, call, env)

@@ -77,7 +77,8 @@ func (f *finder) Call(_ context.Context, call core.ToolCall, _ core.ToolEnv) (co
 		Call   string `json:"call"`
 	}
 	if json.Unmarshal([]byte(call.Arguments), &args) != nil {
-		return core.ToolError("Error executing function " + core.MoreToolsName + ": TypeError: search and call are texts"), nil
+		said := "Error executing function " + core.MoreToolsName + ": TypeError: search and call are texts"
+		return core.ToolError(said), nil //nolint:nilerr // the model reads it
 	}
 	query := strings.TrimSpace(args.Search)
 	if args.Call != "" {

@@ -117,17 +117,17 @@ func TestAScriptThatNothingRunsIsNoToolAndTheLogSaysWhy(t *testing.T) {
 		"env":    "#!/usr/bin/env no-such-interpreter\n# description: D.\n",
 		"empty":  "#!\n# description: D.\n",
 	})
-	var log bytes.Buffer
+	var told bytes.Buffer
 	b.box = custom.New(custom.Config{
-		BuiltIn: tools.New(), Store: b.store, Folder: dir, Logger: slog.New(slog.NewTextHandler(&log, nil)),
+		BuiltIn: tools.New(), Store: b.store, Folder: dir, Logger: slog.New(slog.NewTextHandler(&told, nil)),
 	})
 	for name, want := range map[string]string{
 		"good": "", "crlf": "CRLF", "absent": "no-such-interpreter", "env": "no-such-interpreter", "empty": "names no program",
 	} {
 		_, ok, err := b.box.Find(t.Context(), name)
 		b.ok(err)
-		if ok != (want == "") || !strings.Contains(log.String(), want) {
-			t.Errorf("%s: %v; %s", name, ok, log.String())
+		if ok != (want == "") || !strings.Contains(told.String(), want) {
+			t.Errorf("%s: %v; %s", name, ok, told.String())
 		}
 	}
 }
