@@ -49,6 +49,7 @@ func TestTheDaemonStartsNoProgramInAFolderButInTheSandbox(t *testing.T) {
 		"sandbox",                    // the launcher
 		"sandbox/sandboxtest",        // tests
 		"sandbox/stage",              // what is confined
+		"tools/custom/javascript",    // node, by the worker that is confined
 	}
 	slices.Sort(found)
 	if got := slices.Compact(found); !slices.Equal(got, want) {
