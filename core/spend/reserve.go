@@ -2,6 +2,7 @@ package spend
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -13,7 +14,12 @@ const (
 	leastAnswer = 512
 	// warnShare is the share of a budget from which on a person is warned.
 	warnShare = 0.8
+	// defaultPatience is how long a call waits for those under way.
+	defaultPatience = 2 * time.Minute
 )
+
+// errHeld is the cause of a refusal that ends with a call under way.
+var errHeld = errors.New("calls under way hold what is left of it")
 
 // call is a call that somebody wants to make.
 type call struct {
@@ -33,8 +39,44 @@ type grant struct {
 }
 
 // reserve gives leave to make a call, within each budget that it falls under, or says why not. Where there is a budget, the
-// most that the call may come to is stored before it returns.
+// most that the call may come to is stored before it returns. A call that only those under way keep from being paid waits for the end of
+// one: else runs side by side would starve each other where a budget ends.
 func (l *Ledger) reserve(ctx context.Context, c call) (grant, error) {
+	waited, stop := context.WithTimeout(ctx, l.cfg.Patience)
+	defer stop()
+	for {
+		ended := l.ended()
+		g, err := l.reserveNow(ctx, c)
+		if !errors.Is(err, errHeld) {
+			return g, err
+		}
+		select {
+		case <-ended:
+		case <-waited.Done():
+			if ctx.Err() != nil {
+				return g, context.Cause(ctx)
+			}
+			return g, err
+		}
+	}
+}
+
+// ended is closed when the next call ends.
+func (l *Ledger) ended() <-chan struct{} {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.bell
+}
+
+// ring wakes whoever waits for the end of a call.
+func (l *Ledger) ring() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	close(l.bell)
+	l.bell = make(chan struct{})
+}
+
+func (l *Ledger) reserveNow(ctx context.Context, c call) (grant, error) {
 	g := grant{answer: c.answer, expense: core.Expense{ID: core.NewExpenseID(), Charge: c.charge, Model: c.model}}
 	limits, err := l.limits(ctx, c.charge.Agent)
 	if err != nil {
@@ -128,8 +170,7 @@ func (l *Ledger) heldBack(ctx context.Context, s *State, c *call, wanted int, re
 	if _, err := settled.pays(c, wanted); err != nil {
 		return refusal
 	}
-	const why = "the daily budget of %s does not pay for a call of %s now: calls under way hold what is left of it"
-	return core.E(core.NoCredit, why, s.whose(), c.model).
+	return core.E(core.NoCredit, "the daily budget of %s does not pay for a call of %s now: %w", s.whose(), c.model, errHeld).
 		WithHint("try again in a moment, when one has ended; or raise the budget: %s", s.command())
 }
 
@@ -180,6 +221,7 @@ func share(used, of float64) float64 {
 
 // settle stores what a call came to in place of what was reserved; nil is a call that was never made.
 func (l *Ledger) settle(ctx context.Context, g *grant, price *core.Price, used *core.Usage, estimated bool) {
+	defer l.ring()
 	e := &g.expense
 	if used == nil {
 		if g.reserved {

@@ -26,6 +26,8 @@ type Config struct {
 	Clock  func() time.Time // nil: time.Now
 	Zone   *time.Location   // whose days a budget counts; nil: the machine's
 	Logger *slog.Logger     // nil: discarded
+
+	Patience time.Duration // how long a call waits for those under way that hold what a budget has left; 0: two minutes
 }
 
 // Ledger is what was spent, and what may be. It is safe for concurrent use.
@@ -33,6 +35,7 @@ type Ledger struct {
 	cfg Config
 
 	turn chan struct{} // one slot: its holder decides on a call
+	bell chan struct{} // closed, and made anew, when a call has ended; guarded by mu
 
 	mu     sync.Mutex
 	warned map[core.AgentID]string // the last day on which somebody was warned, by whose budget it is
@@ -49,7 +52,10 @@ func New(cfg Config) *Ledger {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Ledger{cfg: cfg, turn: make(chan struct{}, 1), warned: map[core.AgentID]string{}}
+	if cfg.Patience <= 0 {
+		cfg.Patience = defaultPatience
+	}
+	return &Ledger{cfg: cfg, turn: make(chan struct{}, 1), bell: make(chan struct{}), warned: map[core.AgentID]string{}}
 }
 
 // Load ends the calls that an earlier process was making. It is for the start, before any model is asked.

@@ -21,6 +21,8 @@ type house struct {
 	*Ledger
 	now time.Time
 
+	patience time.Duration // of calls for those under way
+
 	mu    sync.Mutex
 	info  core.ModelInfo
 	limit int // of the last answer that was asked for
@@ -31,7 +33,7 @@ type house struct {
 
 func newHouse(t *testing.T) *house {
 	t.Helper()
-	h := &house{t: t, dir: t.TempDir(), now: time.Date(2026, 11, 26, 12, 0, 0, 0, time.UTC)}
+	h := &house{t: t, dir: t.TempDir(), now: time.Date(2026, 11, 26, 12, 0, 0, 0, time.UTC), patience: time.Millisecond}
 	h.info = core.ModelInfo{
 		Handle: "vendor/m", ContextWindow: 100_000, MaxOutput: 10_000,
 		Price: &core.Price{Input: 1_000_000, Output: 10_000_000, CacheRead: 100_000, CacheWrite: 1_000_000}, // $1 and $10
@@ -52,7 +54,7 @@ func (h *house) open() {
 		h.t.Fatal(err)
 	}
 	h.t.Cleanup(func() { _ = h.store.Close() })
-	h.Ledger = New(Config{Store: h.store.Expenses(), Zone: time.UTC, Clock: func() time.Time { return h.now }})
+	h.Ledger = New(Config{Store: h.store.Expenses(), Zone: time.UTC, Clock: func() time.Time { return h.now }, Patience: h.patience})
 	h.ok(h.Load(h.t.Context()))
 }
 
