@@ -58,6 +58,7 @@ type Backend interface {
 	permissionBackend
 	toolBackend
 	costBackend
+	providerBackend
 }
 
 const (

@@ -34,6 +34,10 @@ func commands() []command {
 			run: func(m *Model, arg string) tea.Cmd { return modelPanel{m.ui, m.conv, m.backend}.open(arg) },
 		},
 		{
+			name: "connect", args: "[provider]", help: "store a provider's key, check it, or remove it",
+			run: func(m *Model, arg string) tea.Cmd { return providerPanel{m.ui, m.backend}.open(arg) },
+		},
+		{
 			name: "new", help: "begin a new conversation",
 			run: func(m *Model, _ string) tea.Cmd { return conversationPanel{m.ui, m.conv, m.backend}.begin() },
 		},

@@ -17,6 +17,8 @@ import (
 
 // fake is a daemon whose answers are scripted by what it is told.
 type fake struct {
+	fakeProviders
+
 	window   int // of the model, if larger than the contract shows
 	mu       sync.Mutex
 	opens    int

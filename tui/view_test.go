@@ -96,6 +96,15 @@ func scenes() map[string]func(r *robot) {
 		"memory":  open("/memory"),
 		"block":   open("/memory human"),
 		"model":   open("/model"),
+		"connect": open("/connect"),
+		"connect_key": func(r *robot) {
+			r.connect().say("/connect my-box")
+			r.until("the address", func() bool { return r.top() != nil })
+			r.typ("http://192.168.1.20:8000")
+			r.enter()
+			r.typ("1")
+			r.typ("sk-hidden-0123456789")
+		},
 		"context": open("/context"),
 		"resume":  open("/resume"),
 		"rewind":  func(r *robot) { past(r).list("/rewind") },
