@@ -196,6 +196,7 @@ func (d *Daemon) join(ctx context.Context) (parts, error) {
 // reach is how models are reached: those of the catalogue's providers, unless a test has its own.
 func (d *Daemon) reach(p *parts, rows []providers.Row) {
 	cfg := providers.Config{Rows: rows, Offline: offline.New(), Log: d.logger, Now: d.cfg.Clock, Comments: d.cfg.Settings.CommentsTime}
+	cfg.Listings = filepath.Join(d.cfg.Paths.State, "models.json")
 	if p.traces.On() {
 		cfg.Traces = p.traces
 	}

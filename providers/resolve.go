@@ -33,6 +33,7 @@ type Config struct {
 	Comments time.Duration    // how long a server may send nothing but comments; 0: fifteen minutes
 	Parallel int              // concurrent requests per key if the row has no limit; 0: 64
 	Traces   core.TraceSink   // keeps what is sent to models and what comes back; nil: nobody does
+	Listings string           // the file that keeps what providers listed; empty: none does
 	Memory   int64            // of this machine, in bytes; 0: what it has; below: unknown
 }
 
@@ -44,6 +45,13 @@ type Providers struct {
 	rows  atomic.Pointer[[]Row] // with what is stored
 	http  http.RoundTripper
 	words *embed.Model // the built-in embedding
+	shelf *shelf
+
+	life  context.Context //nolint:containedctx // of what runs in the background; Close ends it
+	die   context.CancelFunc
+	owned sync.WaitGroup
+
+	stored []core.Provider // as Keep was last told; guarded by mu
 
 	mu      sync.Mutex
 	servers map[string]*server
@@ -73,6 +81,8 @@ func New(cfg Config) *Providers {
 		cfg.Memory = machine.Memory()
 	}
 	p := &Providers{cfg: cfg, base: cfg.Rows, http: cfg.HTTP, words: embed.New(), servers: map[string]*server{}}
+	p.shelf = &shelf{path: cfg.Listings, log: cfg.Log, now: cfg.Now}
+	p.life, p.die = context.WithCancel(context.Background())
 	p.rows.Store(&p.base)
 	if p.http == nil {
 		p.http = wire.NewTransport(cfg.Dial)
@@ -92,6 +102,8 @@ func (p *Providers) Close() {
 		}
 	}
 	p.mu.Unlock()
+	p.die()
+	p.owned.Wait()
 	for _, s := range idle {
 		s.close()
 	}
@@ -146,13 +158,13 @@ func (p *Providers) Chat(ctx context.Context, handle core.Handle, env core.Env) 
 // List implements core.Models.
 func (p *Providers) List(ctx context.Context, env core.Env, q core.ModelQuery) ([]core.ModelInfo, error) {
 	endpoints, _ := p.reachable(env, q.Provider)
-	lists := p.listings(ctx, endpoints, q.MaxAge)
+	lists := p.listed(ctx, endpoints, q.MaxAge)
 	if err := ctx.Err(); err != nil {
 		return nil, core.E(core.KindOf(err), "list the models: %w", context.Cause(ctx))
 	}
 	var out []core.ModelInfo
 	for _, l := range lists {
-		out = append(out, l.models...) // an unreachable endpoint has none
+		out = append(out, l...) // of an unreachable endpoint, what it listed before
 	}
 	if p.cfg.Offline != nil && (q.Provider == "" || q.Provider == p.cfg.OfflineInfo.Provider) {
 		out = append(out, p.cfg.OfflineInfo)

@@ -80,6 +80,7 @@ func placeKnown(row Row, s *core.Provider) error {
 
 // Keep implements core.Catalogue. A provider that no row can be made of any more is left out, and logged.
 func (p *Providers) Keep(stored []core.Provider, open func(context.Context, *core.Provider) (core.Secret, error)) {
+	p.shelf.drop(p.changed(stored)...)
 	rows := slices.Clone(p.base)
 	for _, s := range stored {
 		at := slices.IndexFunc(rows, func(r Row) bool { return r.Name == s.Name && r.Protocol != nil })
@@ -100,6 +101,26 @@ func (p *Providers) Keep(stored []core.Provider, open func(context.Context, *cor
 		}
 	}
 	p.rows.Store(&rows)
+}
+
+// changed returns the names of the providers that were stored, changed or removed since Keep was last told.
+func (p *Providers) changed(stored []core.Provider) (names []string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	before := p.stored
+	p.stored = append([]core.Provider{}, stored...)
+	if before == nil { // the first time: nobody changed anything
+		return nil
+	}
+	same := func(in []core.Provider, s core.Provider) bool {
+		return slices.ContainsFunc(in, func(o core.Provider) bool { return o.ID == s.ID && o.UpdatedAt.Equal(s.UpdatedAt) })
+	}
+	for _, s := range slices.Concat(before, stored) {
+		if !same(before, s) || !same(stored, s) {
+			names = append(names, s.Name)
+		}
+	}
+	return names
 }
 
 // insertNamed puts a row before those that are merely tried.

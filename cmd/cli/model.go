@@ -3,7 +3,10 @@ package cli
 import (
 	"cmp"
 	"context"
+	"math"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -29,22 +32,56 @@ func (a *app) modelsCommand() *cobra.Command {
 			if all {
 				return a.allModels(ctx, c)
 			}
-			models, err := c.Models(ctx, api.ListModels{})
-			if err != nil {
-				return err
-			}
-			if a.json {
-				return writeJSON(a.out, nonNil(models))
-			}
-			t := table{head: []string{"HANDLE", "CONTEXT"}}
-			for _, m := range models {
-				t.add(text(m.Handle), strconv.Itoa(max(m.MaxContextWindow, m.ContextWindow)))
-			}
-			return a.list(t, "no model can be reached")
+			return a.chatModels(ctx, c)
 		},
 	}
 	list.Flags().BoolVar(&all, "all", false, "also those that cannot be chosen, and why")
 	return parent("models", "List the models that can be reached, or download one", list, a.pullCommand())
+}
+
+// chatModels lists the models that can be chosen, with what they take and cost.
+func (a *app) chatModels(ctx context.Context, c *client.Client) error {
+	models, err := c.AllModels(ctx)
+	if err != nil {
+		return err
+	}
+	models = slices.DeleteFunc(models, func(m api.ListedModel) bool { return m.Hidden != "" })
+	if a.json {
+		return writeJSON(a.out, nonNil(models))
+	}
+	t := table{
+		head: []string{"HANDLE", "CONTEXT", "IN", "OUT", "TAKES"}, single: true, spare: []string{"TAKES", "OUT", "IN"},
+	}
+	for _, m := range models {
+		in, out := priceText(m.InputPrice), priceText(m.OutputPrice)
+		if m.Offline {
+			in, out = "-", "-"
+		}
+		t.add(m.Handle, strconv.Itoa(m.ContextWindow), in, out, takesText(m))
+	}
+	return a.list(t, "no model can be reached")
+}
+
+// priceText is what a million tokens cost.
+func priceText(dollars *float64) string {
+	if dollars == nil {
+		return "?"
+	}
+	return "$" + strconv.FormatFloat(math.Round(*dollars*100)/100, 'f', -1, 64)
+}
+
+// takesText says what a model takes: tools, images, and how much to reason.
+func takesText(m api.ListedModel) string {
+	var can []string
+	for _, one := range []struct {
+		yes  bool
+		word string
+	}{{m.Tools, "tools"}, {m.Images == "yes", "images"}, {m.Reasoning || len(m.Efforts) > 0, "reasons"}} {
+		if one.yes {
+			can = append(can, one.word)
+		}
+	}
+	return strings.Join(can, " ")
 }
 
 // noteChoice adds to a list of models which keys can't be used yet, and why no model, or none of a provider, can be reached.

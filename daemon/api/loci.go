@@ -210,6 +210,15 @@ type ListedModel struct {
 	ContextWindow int    `json:"context_window"`
 	Hidden        string `json:"hidden,omitempty"` // why it can't chat
 	Images        string `json:"images,omitempty"` // whether it takes images: yes or no; empty: nobody knows
+
+	MaxOutput   int      `json:"max_output,omitempty"` // tokens
+	Tools       bool     `json:"tools"`
+	Reasoning   bool     `json:"reasoning"`
+	Efforts     []string `json:"efforts,omitempty"`
+	InputPrice  *float64 `json:"input_price,omitempty"` // dollars for a million tokens; missing: nobody knows
+	OutputPrice *float64 `json:"output_price,omitempty"`
+	ReadPrice   *float64 `json:"read_price,omitempty"` // of what is read from the prompt cache
+	Offline     bool     `json:"offline,omitempty"`    // no language model
 }
 
 // PullModel has a server download a model.

@@ -202,11 +202,23 @@ func (s *Server) model(ctx context.Context, in *api.ModelParams) (*body[api.Mode
 }
 
 // allModels lists every model of every provider, with the reason if one can't chat.
+// wireListed converts a model of a listing.
+func wireListed(m core.ModelInfo) api.ListedModel {
+	out := api.ListedModel{
+		Handle: string(m.Handle), ContextWindow: m.ContextWindow, Hidden: m.Hidden, Images: string(m.Images), MaxOutput: m.MaxOutput,
+		Tools: m.Tools, Reasoning: m.Reasoning, Efforts: m.Efforts, Offline: m.Offline,
+	}
+	if p := m.Price; p != nil {
+		const million = 1_000_000
+		in, answer, read := p.Input.Dollars()*million, p.Output.Dollars()*million, p.CacheRead.Dollars()*million
+		out.InputPrice, out.OutputPrice, out.ReadPrice = &in, &answer, &read
+	}
+	return out
+}
+
 func (s *Server) allModels(ctx context.Context, _ *struct{}) (*body[[]api.ListedModel], error) {
 	infos, err := s.services().Models.List(ctx, callOf(ctx).client.Env, true)
-	return list(infos, err, func(m core.ModelInfo) api.ListedModel {
-		return api.ListedModel{Handle: string(m.Handle), ContextWindow: m.ContextWindow, Hidden: m.Hidden, Images: string(m.Images)}
-	})
+	return list(infos, err, wireListed)
 }
 
 // silent says which providers that are set up offer no model, and why.
