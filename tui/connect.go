@@ -133,7 +133,8 @@ func (p providerPanel) speaks(in api.AddProvider) {
 // key asks for the key, stores the provider and checks it.
 func (p providerPanel) key(in api.AddProvider) {
 	s := &panel.Secret{
-		Theme: p.ui.theme, Title: "The key of " + transcript.OneLine(in.Name), Note: "It is sealed, sent to no other address, and never shown.",
+		Theme: p.ui.theme, Title: "The key of " + transcript.OneLine(in.Name),
+		Note: "It is sealed, sent to no other address, and never shown.",
 	}
 	if in.BaseURL != "" {
 		s.Empty = "goes on without a key"
