@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -106,7 +107,7 @@ func script(text string) []api.Message {
 		return append(append(ping, say("Before ")...), api.Message{MessageType: cutOff})
 	case "line":
 		return append(ping, api.Message{MessageType: api.MessageToolCall, ToolCalls: []api.ToolCall{
-			{Name: "shell", ToolCallID: "call-line", Arguments: `{"command":"make all"}`},
+			{Name: cmp.Or(arg, "shell"), ToolCallID: "call-line", Arguments: `{"command":"make all"}`},
 		}}, api.Message{MessageType: waitForever})
 	case "todo":
 		return append(ping, api.Message{MessageType: api.MessageToolCall, ToolCalls: []api.ToolCall{{

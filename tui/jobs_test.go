@@ -42,6 +42,20 @@ func TestALineThatRunsShowsWhatItWroteLast(t *testing.T) {
 	}
 }
 
+// It may be installing its packages, or asking for a host.
+func TestAToolThatSomebodyWroteShowsWhatItDoesMeanwhile(t *testing.T) {
+	t.Parallel()
+	r := newRobot(t, newFake(), 80, 24).connect()
+	r.f.mu.Lock()
+	r.f.jobs = []api.Job{theLine(r)}
+	r.f.mu.Unlock()
+	r.say("line roll_dice")
+	r.until("what the tool says", func() bool {
+		r.now = r.now.Add(spinEvery)
+		return strings.Contains(r.view(), "│ nearly there")
+	})
+}
+
 func TestNobodyLooksForLinesWhileNoneRuns(t *testing.T) {
 	t.Parallel()
 	r := newRobot(t, newFake(), 80, 24).connect()
