@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url';
 import { Letta } from '@letta-ai/letta-client';
 
 const here = dirname(fileURLToPath(import.meta.url));
-let home, env, daemon, letta;
+let home, env, daemon, address, letta;
 
 const loci = (...args) => execFileSync(process.env.LOCI, args, { env, encoding: 'utf8' });
 
@@ -20,7 +20,7 @@ before(async () => {
   env = { PATH: process.env.PATH, HOME: home, LOCI_HOME: home };
   daemon = spawn(process.env.LOCI, ['daemon', 'run', '--listen', '127.0.0.1:0'], { env, stdio: ['ignore', 'ignore', 'pipe'] });
   let told = '';
-  const address = await new Promise((found, failed) => {
+  address = await new Promise((found, failed) => {
     daemon.stderr.on('data', (part) => {
       told += part;
       const at = /listening on (http:\S+\d)/.exec(told);
@@ -78,6 +78,23 @@ test('a server is added, allowed by its person, used, changed and removed', asyn
   assert.match(again.func_return, /Oslo: 7 F/);
   assert.equal((await letta.mcpServers.list()).length, 1);
   assert.equal((await letta.mcpServers.retrieve(server.id)).server_name, 'wind');
+
+  // The contract's older operations, which go by names.
+  const older = async (method, path, sent) => {
+    const said = await fetch(`${address}/v1/tools/mcp/servers${path}`, {
+      method, headers: { 'content-type': 'application/json' }, body: sent && JSON.stringify(sent),
+    });
+    return { status: said.status, body: await said.json() };
+  };
+  assert.equal((await older('GET', '')).body.wind.command, 'node');
+  assert.deepEqual((await older('GET', '/wind/tools')).body.map((t) => t.name).sort(), ['forecast', 'memory_insert']);
+  assert.equal((await older('POST', '/wind/forecast')).body.id, tool.id);
+  assert.match((await older('POST', '/wind/tools/forecast/execute', { args: { city: 'Oslo' } })).body.func_return, /Oslo: 7 F/);
+  assert.deepEqual((await older('POST', '/wind/resync')).body, { deleted: [], updated: [], added: [] });
+  const added = await older('PUT', '', { server_name: 'none', type: 'stdio', command: 'no-such-program', args: [] });
+  assert.deepEqual(added.body.map((s) => s.server_name), ['none', 'wind']);
+  assert.equal((await older('DELETE', '/none')).body.length, 1);
+  assert.equal((await older('GET', '/none/tools')).status, 404);
 
   await letta.mcpServers.delete(server.id);
   assert.deepEqual(await letta.mcpServers.list(), []);

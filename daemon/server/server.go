@@ -178,6 +178,7 @@ func (s *Server) register(a huma.API) {
 	s.registerTools(a)
 	s.registerVariables(a)
 	s.registerMCPServers(a)
+	s.registerMCPByName(a)
 	s.registerProviders(a)
 	s.registerWorkspace(a)
 }
