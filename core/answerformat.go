@@ -22,10 +22,10 @@ const (
 // AnswerFormatOf reads a response_format, in the form of Chat Completions or in that of Responses. One that can't be read is text.
 func AnswerFormatOf(responseFormat any) AnswerFormat {
 	m, _ := responseFormat.(map[string]any)
-	switch kind, _ := m["type"].(string); AnswerKind(kind) {
-	case AnswerObject:
+	switch kind, _ := m["type"].(string); kind {
+	case string(AnswerObject):
 		return AnswerFormat{Kind: AnswerObject}
-	case AnswerSchema:
+	case string(AnswerSchema):
 	default:
 		return AnswerFormat{}
 	}
