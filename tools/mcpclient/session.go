@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"loci/core"
@@ -74,9 +75,12 @@ func (s *session) run() {
 	slow := time.AfterFunc(patience, func() {
 		s.stop(core.E(core.Timeout, "the server %s did not answer within %s", s.to.Server.Name, patience))
 	})
-	link, err := s.open()
-	if err == nil {
-		err = s.connect(link)
+	link, err := s.connect(ordinary)
+	if refuses(err) { // one that knows the newest protocol alone is not greeted
+		link.close()
+		if link, err = s.connect(stateless); refuses(err) {
+			err = s.fault(link, err)
+		}
 	}
 	slow.Stop()
 	s.failed = err
@@ -90,21 +94,37 @@ func (s *session) run() {
 	s.how = link.ended(0)
 }
 
-// connect greets the server and asks what it has.
-func (s *session) connect(link *link) error {
+// Versions of the protocol that the first message to a server is of. Many servers end, or never answer, if that is none that they know.
+const (
+	ordinary  = "2025-11-25"
+	stateless = "2026-07-28"
+)
+
+// refuses reports whether a server answered that it can't be greeted.
+func refuses(err error) bool {
+	var said *jsonrpc.Error
+	return errors.As(err, &said) && (said.Code == jsonrpc.CodeMethodNotFound || said.Code == mcp.CodeUnsupportedProtocolVersion)
+}
+
+// connect opens the way to the server, greets it and asks what it has.
+func (s *session) connect(version string) (*link, error) {
+	link, err := s.open()
+	if err != nil {
+		return link, err
+	}
 	client := mcp.NewClient(&mcp.Implementation{Name: "loci", Version: s.m.cfg.Version}, &mcp.ClientOptions{
 		Capabilities:           &mcp.ClientCapabilities{},
 		ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) { s.changed.Store(true) },
 	})
-	var err error
-	if s.client, err = client.Connect(s.ctx, link.transport, nil); err != nil {
-		return s.fault(link, err)
+	s.client, err = client.Connect(s.ctx, link.transport, &mcp.ClientSessionOptions{ProtocolVersion: version})
+	if err == nil {
+		link.client = s.client
+		err = s.ask(s.ctx)
 	}
-	link.client = s.client
-	if err := s.ask(s.ctx); err != nil {
-		return s.fault(link, err)
+	if err == nil || refuses(err) {
+		return link, err
 	}
-	return nil
+	return link, s.fault(link, err)
 }
 
 // fault says why a server can't be used.

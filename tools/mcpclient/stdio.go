@@ -126,7 +126,7 @@ func (s *session) start() (*link, error) {
 	select {
 	case stream := <-p.stream:
 		w := writing{to: stream, within: s.m.cfg.Times.Grace, hangUp: p.hangUp, stop: s.stop}
-		l.transport = &mcp.IOTransport{Reader: reading{s.budget.over(stream), p.hangUp}, Writer: w, MaxLineLength: mostMessage}
+		l.transport = &mcp.IOTransport{Reader: reading{s.messages(stream), p.hangUp}, Writer: w, MaxLineLength: mostMessage}
 		return l, nil
 	case <-p.ended:
 		if p.refused != nil {
