@@ -245,6 +245,9 @@ func (r *Rule) matches(c *Call, p *part, at Place) bool {
 	}
 	wide := r.Effect != Allow
 	named := r.name == c.Tool || r.name == "*"
+	if p.does == DoesMCP && !wide && r.name != "*" { // its name is the server's choice: what allows it names the server too
+		named = false
+	}
 	if r.name != string(p.does) && !named {
 		return wide && r.reaches(p, at)
 	}

@@ -38,3 +38,24 @@ func TestNoRuleAllowsAToolThatIsNotWhatAPersonAccepted(t *testing.T) {
 		}
 	}
 }
+
+func TestNoRuleAboutAnotherToolAllowsOneOfAServer(t *testing.T) {
+	t.Parallel()
+	call := Call{Tool: "hello", Does: DoesMCP, Remote: "tracker/hello", Arguments: map[string]any{"a": "1"}}
+	for text, allows := range map[string]bool{
+		"hello": false, "hello(a=1)": false, "hello(a=*)": false, "mcp(tracker/hello)": true, "mcp(tracker)": true, "mcp": true, "*": true,
+	} {
+		for effect, want := range map[Effect]Effect{Allow: Ask, Deny: Deny, Ask: Ask} {
+			rule, err := Parse(effect, text, FromUser)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if allows && effect == Allow {
+				want = Allow
+			}
+			if v := (Set{rule}).Judge(call, Place{Mode: core.ModeAsk}); v.Effect != want {
+				t.Errorf("%s %s: %+v", effect, text, v)
+			}
+		}
+	}
+}
