@@ -3,6 +3,7 @@ package mcpservers
 import (
 	"context"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"loci/core"
@@ -126,7 +127,7 @@ func (s *Servers) merge(ctx context.Context, id core.MCPServerID, listing core.M
 		diff, having = Difference{Left: listing.Left}, nil
 		m := merging{
 			Servers: s, tx: tx, accept: accept, diff: &diff,
-			taken: func(name string) bool { return slices.Contains(others, name) },
+			taken: func(name string) bool { return slices.ContainsFunc(others, same(name)) },
 		}
 		var err error
 		having, err = m.run(ctx, id, listing.Offers)
@@ -138,8 +139,14 @@ func (s *Servers) merge(ctx context.Context, id core.MCPServerID, listing core.M
 	return diff, err
 }
 
-// otherNames are the names of all tools that no server has.
+// same reports of names whether they are taken for a name: models and people hardly tell them apart by their case.
+func same(name string) func(other string) bool {
+	return func(other string) bool { return strings.EqualFold(name, other) }
+}
+
+// otherNames are the names of all tools that no server has, and those that no tool of a server may have.
 func (s *Servers) otherNames(ctx context.Context) (names []string, err error) {
+	names = []string{core.MoreToolsName, core.NoToolName}
 	all, err := s.cfg.Box.List(ctx)
 	for i := range all {
 		if all[i].Info.Remote == nil {
@@ -197,8 +204,12 @@ func (m *merging) run(ctx context.Context, id core.MCPServerID, offers []core.MC
 				t.MCPOffer = offers[at]
 				updated = append(updated, t.ID)
 			}
+			if t.Name == core.MoreToolsName { // an older version let it have that
+				t.Name = m.free(&one, t.Remote, all)
+				updated = append(updated, t.ID)
+			}
 		}
-		if was.Gone != t.Gone || was.Hash != t.Hash || (was.Now == nil) != (t.Now == nil) || t.Now != nil && was.Now.Hash != t.Now.Hash {
+		if was.Name != t.Name || was.Gone != t.Gone || was.Hash != t.Hash || (was.Now == nil) != (t.Now == nil) || t.Now != nil && was.Now.Hash != t.Now.Hash {
 			if err := servers.PutTool(ctx, t); err != nil {
 				return nil, err
 			}
@@ -223,6 +234,13 @@ func (m *merging) note(names *[]string, tool, how string) {
 	m.diff.Changes = append(m.diff.Changes, Change{Tool: tool, How: how})
 }
 
+// free is a name that a tool of a server can have.
+func (m *merging) free(one *core.MCPServer, remote string, all []core.MCPTool) string {
+	return NameOf(one.Name, remote, func(name string) bool {
+		return m.taken(name) || slices.ContainsFunc(all, func(t core.MCPTool) bool { return same(name)(t.Name) })
+	})
+}
+
 // add stores the tools that the server did not have before.
 func (m *merging) add(ctx context.Context, one *core.MCPServer, all []core.MCPTool, offers []core.MCPOffer) error {
 	for _, o := range offers {
@@ -230,9 +248,7 @@ func (m *merging) add(ctx context.Context, one *core.MCPServer, all []core.MCPTo
 			continue
 		}
 		t := core.MCPTool{ID: core.NewToolID(), Server: one.ID, ServerName: one.Name, MCPOffer: o}
-		t.Name = NameOf(one.Name, o.Remote, func(name string) bool {
-			return m.taken(name) || slices.ContainsFunc(all, func(t core.MCPTool) bool { return t.Name == name })
-		})
+		t.Name = m.free(one, o.Remote, all)
 		if err := m.tx.MCPServers().PutTool(ctx, &t); err != nil {
 			return err
 		}

@@ -174,6 +174,26 @@ func TestNoToolOfAServerHasTheNameOfAnother(t *testing.T) {
 	}
 }
 
+func TestAToolOfAServerIsNeverTakenForAnother(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	h.client.offers = []core.MCPOffer{
+		offer(core.MoreToolsName, ""), offer("MORE_TOOLS", ""), offer("Memory_Insert", ""), offer("Act", ""), offer("act", ""),
+		offer("ACT", ""),
+	}
+	got := h.names(h.add("x", "x").ID)
+	seen := map[string]bool{core.MoreToolsName: true, core.NoToolName: true, "memory_insert": true}
+	for _, name := range got {
+		if seen[strings.ToLower(name)] {
+			t.Errorf("%q can be taken for another tool", name)
+		}
+		seen[strings.ToLower(name)] = true
+	}
+	if len(got) != 6 || !slices.Contains(got, "x_"+core.MoreToolsName) || !slices.Contains(got, "Act") || !slices.Contains(got, "x_act") {
+		t.Errorf("%q", got)
+	}
+}
+
 func TestWhatAServerSaysOtherwiseCountsOnceItIsAccepted(t *testing.T) {
 	t.Parallel()
 	h := open(t)
