@@ -209,7 +209,8 @@ func (m *merging) run(ctx context.Context, id core.MCPServerID, offers []core.MC
 				updated = append(updated, t.ID)
 			}
 		}
-		if was.Name != t.Name || was.Gone != t.Gone || was.Hash != t.Hash || (was.Now == nil) != (t.Now == nil) || t.Now != nil && was.Now.Hash != t.Now.Hash {
+		if was.Name != t.Name || was.Gone != t.Gone || was.Hash != t.Hash ||
+			(was.Now == nil) != (t.Now == nil) || t.Now != nil && was.Now.Hash != t.Now.Hash {
 			if err := servers.PutTool(ctx, t); err != nil {
 				return nil, err
 			}
