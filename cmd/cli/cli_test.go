@@ -283,7 +283,7 @@ func TestEveryEndThatIsNotGoodIsAnError(t *testing.T) {
 		api.StopNoCredits: 8, api.StopSystemPromptFull: 2, api.StopError: 1, api.StopLLMAPIError: 1, "": 6, "unheard_of": 1,
 	} {
 		got := exitOK
-		if err := (&exchange{stop: stop}).outcome(); err != nil {
+		if err := (&exchange{flags: &chatFlags{}, stop: stop}).outcome(); err != nil {
 			got = fail(io.Discard, err)
 		}
 		if got != code {
@@ -320,7 +320,7 @@ func TestFailuresOfAProviderEndWithTheirCode(t *testing.T) {
 func TestANoticeIsSaidOnce(t *testing.T) {
 	t.Parallel()
 	var said strings.Builder
-	f := &exchange{app: &app{errOut: &said}, told: map[string]bool{}}
+	f := &exchange{flags: &chatFlags{}, app: &app{errOut: &said}, told: map[string]bool{}}
 	f.tell("one")
 	f.tell("one")
 	f.tell("")

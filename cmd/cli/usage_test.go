@@ -51,7 +51,7 @@ func TestTokensThatNobodyReportedAreNullAndNotReported(t *testing.T) {
 		if err := json.Unmarshal([]byte(usage), &u); err != nil {
 			t.Fatal(err)
 		}
-		said, err := json.Marshal((&exchange{app: &app{}, usage: u}).result(nil).Usage)
+		said, err := json.Marshal((&exchange{app: &app{}, flags: &chatFlags{}, usage: u}).result(nil).Usage)
 		if err != nil || !strings.Contains(string(said), `"prompt_tokens":`+want.json) {
 			t.Errorf("%s: %s %v", usage, said, err)
 		}
