@@ -1,7 +1,8 @@
 // Package ownfile reads and replaces the small files beside the settings in which a person, or Loci for one, writes what
 // counts: permissions, trust, hooks.
 //
-// Promises: a file is read up to a bound, never a device or a pipe; it is replaced whole or not at all.
+// Promises: a file is read up to a bound, never a device or a pipe; a link that leads nowhere is an error; it
+// is replaced whole or not at all.
 //
 // Layer 4: it imports core.
 package ownfile
@@ -20,6 +21,9 @@ import (
 func Read(path string, most int64) ([]byte, error) {
 	info, err := os.Stat(path) // before it is opened: opening a pipe would wait
 	if errors.Is(err, fs.ErrNotExist) {
+		if link, lerr := os.Lstat(path); lerr == nil && link.Mode()&fs.ModeSymlink != 0 { // what stood there is out of reach, not away
+			return nil, core.E(core.Invalid, "it is a link that leads nowhere")
+		}
 		return nil, nil
 	}
 	if err != nil {
