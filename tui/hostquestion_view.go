@@ -19,17 +19,20 @@ func (h *hostQuestion) rows(room int) []string {
 	if h.since.IsZero() {
 		h.since = h.now()
 	}
-	width, line := h.ui.width(), h.line()
+	width := h.ui.width()
 	room = roomFor(h.ui.height(), room)
 	h.room = room
 	rows := h.body(width)
-	if h.fits = len(rows) < room; h.fits {
-		h.seen = true
-	}
+	h.fits = len(rows) < room
 	rows = rows[:min(len(rows), max(room-1, 1))]
-	whole := h.fits && len(rows)+2 <= room && term.Width(line) <= width
-	if len(rows)+2 <= room {
-		rows = append(rows, transcript.Short(h.ui.theme.Dim.Render(line), width))
+	line := h.lineRows(width)
+	whole := h.fits && (len(line) == 0 || len(rows)+len(line) < room)
+	switch {
+	case whole:
+		h.seen = true
+		rows = append(rows, line...)
+	case len(line) > 0 && len(rows)+2 <= room:
+		rows = append(rows, transcript.Short(h.ui.theme.Dim.Render(h.line()), width))
 	}
 	if len(rows)+2 <= room {
 		rows = append([]string{""}, rows...)
@@ -48,10 +51,8 @@ func (h *hostQuestion) openWhole() tea.Cmd {
 // whole is all of what is asked, for the panel.
 func (h *hostQuestion) whole(width int) string {
 	rows := append(h.asks(width), "")
+	rows = append(rows, h.lineRows(width)...)
 	add := func(text string) { rows = append(rows, indented("  ", wrapTo(text, width-2))...) }
-	if h.asked[0].Opens != api.OpensUncaged { // which is about the line
-		add(strings.TrimSpace(h.line()))
-	}
 	for _, k := range h.answers() {
 		if k.lasts != "" {
 			add(k.key + ": " + h.rule(k))
@@ -86,6 +87,18 @@ func (h *hostQuestion) asks(width int) []string {
 // line is the shell line that asks.
 func (h *hostQuestion) line() string {
 	return "  of: " + transcript.OneLine(transcript.Reveal(h.asked[0].Command))
+}
+
+// lineRows are all of that line; none where what is asked is about the line, and names it.
+func (h *hostQuestion) lineRows(width int) []string {
+	if h.asked[0].Opens == api.OpensUncaged {
+		return nil
+	}
+	rows := indented("  ", wrapTo(strings.TrimSpace(h.line()), width-2))
+	for i := range rows {
+		rows[i] = h.ui.theme.Dim.Render(rows[i])
+	}
+	return rows
 }
 
 // indented are the lines of a text behind a margin.
