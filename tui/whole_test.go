@@ -34,7 +34,7 @@ var everyQuestion = map[string]func(t *testing.T, width, height int) *robot{
 		return r
 	},
 	"host":             asksLine(api.Question{Host: "a.org"}),
-	"settings":         asksLine(api.Question{Folder: "/p", Settings: []api.QuestionSetting{{File: "/p/.git/config", Name: "a.b", May: "m"}}}),
+	"settings":         asksLine(api.Question{Settings: []api.QuestionSetting{{File: "/p/.git/config", Name: "a.b", May: "m"}}}),
 	api.OpensFolder:    asksLine(api.Question{Opens: api.OpensFolder, Path: "/outside"}),
 	api.OpensPort:      asksLine(api.Question{Opens: api.OpensPort, Port: 8080}),
 	api.OpensLocalPort: asksLine(api.Question{Opens: api.OpensLocalPort, Port: 8080}),
