@@ -1,11 +1,15 @@
 package transcript
 
 import (
+	"bytes"
+	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/yuin/goldmark/ast"
 	extast "github.com/yuin/goldmark/extension/ast"
+	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/text"
 
 	"loci/tui/term"
@@ -19,10 +23,23 @@ type drawing struct {
 	source []byte
 }
 
-// prose draws a Markdown text that is no code.
+// prose draws a Markdown text that is no code. An address that it defines for links is shown: they may stand in another block.
 func (r *Renderer) prose(source string) []string {
 	d := drawing{r, r.Theme.Markdown(), []byte(source)}
-	return d.blocks(r.markdown().Parse(text.NewReader(d.source)), r.Prose(), manner{}, false)
+	defined := parser.NewContext()
+	doc := r.markdown().Parse(text.NewReader(d.source), parser.WithContext(defined))
+	rows := d.blocks(doc, r.Prose(), manner{}, false)
+	refs := defined.References() // in no order
+	slices.SortFunc(refs, func(a, b parser.Reference) int {
+		return cmp.Compare(bytes.Index(d.source, a.Label()), bytes.Index(d.source, b.Label()))
+	})
+	for _, ref := range refs {
+		address := manner{Ink: d.inks.Address, link: opened(string(ref.Destination()))}
+		rows = append(rows, flow([]span{
+			{Clean("[" + string(ref.Label()) + "]: "), manner{}}, {Clean(string(ref.Destination())), address},
+		}, r.Prose())...)
+	}
+	return rows
 }
 
 // blocks draws what a block holds, with an empty row between two unless they stand tight.

@@ -95,6 +95,9 @@ func TestAddressesAreShownAsTheyAreWritten(t *testing.T) {
 		"write to <ada@example.org>":       "write to ada@example.org",
 		"www.example.org and http://a.b/c": "www.example.org and http://a.b/c",
 		"[**bold** link](http://a.b)":      "bold link http://a.b",
+		"[z]: z.md\n[y]: y.md\n[x]: x.md":  "[z]: z.md\n[y]: y.md\n[x]: x.md",
+		"[d]: http://a.b/c\nand more":      "and more\n[d]: http://a.b/c",
+		"[one]: <http://a.b> \"a title\"":  "[one]: http://a.b",
 	} {
 		if got := ansi.Strip(NewRenderer(theme.New(theme.Dark), 80).Markdown(Block{Source: source})); got != want {
 			t.Errorf("%q is drawn as %q, want %q", source, got, want)
