@@ -22,7 +22,7 @@ type ToolRule struct {
 	Tool          string            `json:"tool_name"`
 	Children      []string          `json:"children,omitempty"`
 	ChildArgs     []ChildArgs       `json:"child_arg_nodes,omitempty"`
-	Args          map[string]any    `json:"args,omitempty"` // run_first: prefilled arguments
+	Args          Arguments         `json:"args,omitempty"` // run_first: prefilled arguments
 	Mapping       map[string]string `json:"child_output_mapping,omitempty"`
 	DefaultChild  string            `json:"default_child,omitempty"`
 	RequireOutput bool              `json:"require_output_mapping,omitempty"`
@@ -31,8 +31,8 @@ type ToolRule struct {
 
 // ChildArgs are arguments prefilled for a child tool.
 type ChildArgs struct {
-	Name string         `json:"name"`
-	Args map[string]any `json:"args,omitempty"`
+	Name string    `json:"name"`
+	Args Arguments `json:"args,omitempty"`
 }
 
 // Valid reports whether the type is known.

@@ -42,23 +42,27 @@ kept. With --agent it is run as a tool of that agent: with its secrets, and with
 }
 
 // toolArguments reads what a tool is called with.
-func toolArguments(whole string, single []string) (api.Object, error) {
-	out := api.Object{}
+func toolArguments(whole string, single []string) (api.Arguments, error) {
+	out := api.Arguments{}
 	if whole != "" {
 		if err := json.Unmarshal([]byte(whole), &out); err != nil || out == nil {
 			return nil, invalid("--args is no JSON object")
 		}
 	}
+	given := map[string]bool{}
 	for _, one := range single {
 		name, value, ok := strings.Cut(one, "=")
 		if !ok || name == "" {
 			return nil, invalid("--arg %s is not NAME=VALUE", quoteArg(one))
 		}
-		var v any
-		if json.Unmarshal([]byte(value), &v) != nil {
-			v = value
+		if given[name] {
+			return nil, invalid("--arg gives %s twice", quoteArg(name)).withHint(
+				"give a list as one value: --arg %s", quoteArg(name+"=[1, 2]"))
 		}
-		out[name] = v
+		given[name] = true
+		if out[name] = json.RawMessage(value); !json.Valid([]byte(value)) {
+			out[name] = value
+		}
 	}
 	return out, nil
 }
@@ -86,7 +90,7 @@ func (a *app) printExecution(out api.ToolExecution) error {
 }
 
 // tryTool runs a tool by its name, or a file.
-func (a *app) tryTool(ctx context.Context, ref, agent string, args api.Object, packages []string) (api.ToolExecution, error) {
+func (a *app) tryTool(ctx context.Context, ref, agent string, args api.Arguments, packages []string) (api.ToolExecution, error) {
 	if agent != "" {
 		c, g, err := a.agentOf(ctx, agent)
 		if err == nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"loci/core"
@@ -226,15 +227,21 @@ func unescape(pattern string) string {
 	return strings.NewReplacer(`\\`, `\`, `\*`, "*", `\?`, "?").Replace(pattern)
 }
 
-// argument returns an argument's value as text; ok is false if there is none that a rule can name.
-func (c *Call) argument(name string) (text string, ok bool) {
+// argument returns the texts that an argument's value goes by; none if no rule can name it. Whoever forbids or asks means every
+// number that is written otherwise as well: 0.10 is 0.1.
+func (c *Call) argument(name string, wide bool) (texts []string) {
 	switch v := c.Arguments[name].(type) {
 	case string:
-		return v, true
-	case bool, float64, json.Number:
-		return fmt.Sprint(v), true
+		return []string{v}
+	case bool, float64:
+		return []string{fmt.Sprint(v)}
+	case json.Number:
+		texts = []string{v.String()}
+		if f, err := v.Float64(); wide && err == nil {
+			texts = append(texts, fmt.Sprint(f), strconv.FormatFloat(f, 'f', -1, 64))
+		}
 	}
-	return "", false
+	return texts
 }
 
 // matches reports whether the rule stands for a part of a call. What forbids or asks is read widely, what allows
@@ -265,8 +272,7 @@ func (r *Rule) matches(c *Call, p *part, at Place) bool {
 	case r.name == string(DoesMCP):
 		return r.text.match(c.Remote)
 	case r.argument != "":
-		value, ok := c.argument(r.argument)
-		return ok && r.text.match(value)
+		return slices.ContainsFunc(c.argument(r.argument, wide), r.text.match)
 	}
 	return false
 }

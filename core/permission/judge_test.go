@@ -1,6 +1,7 @@
 package permission
 
 import (
+	"encoding/json"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -78,7 +79,7 @@ func TestDenyCountsOverAskAndAskOverAllow(t *testing.T) {
 	set := slices.Concat(
 		rulesOf(t, FromSession, List{Allow: []string{"shell(git *)", "write(src/**)", "mcp(github/*)", "deploy", "fetch(*.example.com)"}}),
 		rulesOf(t, FromUser, List{
-			Ask:  []string{"shell(git push *)", "deploy(stage=prod*)"},
+			Ask:  []string{"shell(git push *)", "deploy(stage=prod*)", "deploy(stage=0.1)"},
 			Deny: []string{"write(src/secret)", "mcp(github/delete_*)"},
 		}),
 		rulesOf(t, FromProject, List{Deny: []string{"fetch(bad.example.com)"}}),
@@ -95,24 +96,25 @@ func TestDenyCountsOverAskAndAskOverAllow(t *testing.T) {
 		effect Effect
 		why    string
 	}{
-		"allowed":                   {running("git commit"), core.ModeAsk, Allow, "shell(git *) of this session allows to run git"},
-		"asked":                     {running("git add a && git push"), core.ModeAsk, Ask, "of your configuration asks"},
-		"denied":                    {running("git add a; rm -rf b"), core.ModeAsk, Deny, "shell(rm *) of the system file forbids"},
-		"denied in every mode":      {running("rm a"), core.ModeAll, Deny, "forbids"},
-		"denied within another":     {running("env X=1 /bin/rm a"), core.ModeAll, Deny, "forbids"},
-		"an ask is none in all":     {running("git push"), core.ModeAll, Allow, "shell(git *)"},
-		"but the system's":          {fetch("a.corp.example.com"), core.ModeAll, Ask, "the system file"},
-		"an allowed file":           {writing("/home/ann/project/src/a"), core.ModeAsk, Allow, "write(src/**)"},
-		"a denied folder":           {writing("/home/ann/project/src/secret/a"), core.ModeAsk, Deny, "write(src/secret)"},
-		"a denied folder in a line": {running("touch src/secret/a"), core.ModeAll, Deny, "write(src/secret)"},
-		"plan over allow":           {writing("/home/ann/project/src/a"), core.ModePlan, Deny, "plan changes nothing"},
-		"a host":                    {fetch("API.example.com"), core.ModeAsk, Allow, "fetch(*.example.com)"},
-		"a host of the project":     {fetch("bad.example.com"), core.ModeAsk, Deny, "the project's file"},
-		"a server":                  {mcp("github/list"), core.ModeAsk, Allow, "mcp(github/*)"},
-		"a server's dangerous tool": {mcp("github/delete_repo"), core.ModeAll, Deny, "mcp(github/delete_*)"},
-		"an argument":               {deploy("test"), core.ModeStandard, Allow, "deploy"},
-		"another argument":          {deploy("production"), core.ModeStandard, Ask, "deploy(stage=prod*)"},
-		"an argument of no text":    {deploy([]any{"production"}), core.ModeStandard, Allow, "deploy"},
+		"allowed":                    {running("git commit"), core.ModeAsk, Allow, "shell(git *) of this session allows to run git"},
+		"asked":                      {running("git add a && git push"), core.ModeAsk, Ask, "of your configuration asks"},
+		"denied":                     {running("git add a; rm -rf b"), core.ModeAsk, Deny, "shell(rm *) of the system file forbids"},
+		"denied in every mode":       {running("rm a"), core.ModeAll, Deny, "forbids"},
+		"denied within another":      {running("env X=1 /bin/rm a"), core.ModeAll, Deny, "forbids"},
+		"an ask is none in all":      {running("git push"), core.ModeAll, Allow, "shell(git *)"},
+		"but the system's":           {fetch("a.corp.example.com"), core.ModeAll, Ask, "the system file"},
+		"an allowed file":            {writing("/home/ann/project/src/a"), core.ModeAsk, Allow, "write(src/**)"},
+		"a denied folder":            {writing("/home/ann/project/src/secret/a"), core.ModeAsk, Deny, "write(src/secret)"},
+		"a denied folder in a line":  {running("touch src/secret/a"), core.ModeAll, Deny, "write(src/secret)"},
+		"plan over allow":            {writing("/home/ann/project/src/a"), core.ModePlan, Deny, "plan changes nothing"},
+		"a host":                     {fetch("API.example.com"), core.ModeAsk, Allow, "fetch(*.example.com)"},
+		"a host of the project":      {fetch("bad.example.com"), core.ModeAsk, Deny, "the project's file"},
+		"a server":                   {mcp("github/list"), core.ModeAsk, Allow, "mcp(github/*)"},
+		"a server's dangerous tool":  {mcp("github/delete_repo"), core.ModeAll, Deny, "mcp(github/delete_*)"},
+		"an argument":                {deploy("test"), core.ModeStandard, Allow, "deploy"},
+		"another argument":           {deploy("production"), core.ModeStandard, Ask, "deploy(stage=prod*)"},
+		"a number written otherwise": {deploy(json.Number("0.10")), core.ModeStandard, Ask, "deploy(stage=0.1)"},
+		"an argument of no text":     {deploy([]any{"production"}), core.ModeStandard, Allow, "deploy"},
 	} {
 		v := set.Judge(tt.call, in(tt.mode))
 		if v.Effect != tt.effect || !strings.Contains(v.Why, tt.why) {

@@ -75,7 +75,7 @@ type UpdateTool struct {
 // RunSource is the body of POST /v1/tools/run: a tool that is run without being kept.
 type RunSource struct {
 	SourceCode      string            `json:"source_code" required:"true"`
-	Args            Object            `json:"args" required:"true"`
+	Args            Arguments         `json:"args" required:"true"`
 	EnvVars         map[string]string `json:"env_vars,omitempty"`
 	Name            *string           `json:"name,omitempty"`
 	SourceType      *string           `json:"source_type,omitempty"`
@@ -87,7 +87,7 @@ type RunSource struct {
 
 // RunTool is the body of POST /v1/agents/{agent_id}/tools/{tool_name}/run.
 type RunTool struct {
-	Args Object `json:"args,omitempty"`
+	Args Arguments `json:"args,omitempty"`
 }
 
 // ToolExecution is what became of a tool that was run by itself.
@@ -149,7 +149,7 @@ type ToolRule struct {
 	Type                 string            `json:"type,omitempty"`
 	ToolName             string            `json:"tool_name" required:"true"`
 	PromptTemplate       *string           `json:"prompt_template,omitempty"`
-	Args                 Object            `json:"args,omitempty"`
+	Args                 Arguments         `json:"args,omitempty"`
 	Children             []string          `json:"children,omitempty"`
 	ChildArgNodes        []ToolCallNode    `json:"child_arg_nodes,omitempty"`
 	DefaultChild         *string           `json:"default_child,omitempty"`
@@ -160,6 +160,6 @@ type ToolRule struct {
 
 // ToolCallNode names a tool and arguments that are filled in for it.
 type ToolCallNode struct {
-	Name string `json:"name" required:"true"`
-	Args Object `json:"args,omitempty"`
+	Name string    `json:"name" required:"true"`
+	Args Arguments `json:"args,omitempty"`
 }

@@ -33,7 +33,7 @@ func (c *Client) RemoveMCPServer(ctx context.Context, in api.NamedMCPServer) err
 }
 
 // RunMCPTool runs a tool of a server, for no agent.
-func (c *Client) RunMCPTool(ctx context.Context, t api.Tool, args api.Object) (api.ToolExecution, error) {
+func (c *Client) RunMCPTool(ctx context.Context, t api.Tool, args api.Arguments) (api.ToolExecution, error) {
 	of, _ := t.Metadata["mcp"].(map[string]any)
 	server, _ := of["server_id"].(string)
 	path := "/v1/mcp-servers/" + url.PathEscape(server) + "/tools/" + url.PathEscape(t.ID) + "/run"

@@ -183,7 +183,7 @@ func (c *Client) RunSource(ctx context.Context, in api.RunSource) (api.Message, 
 }
 
 // RunTool runs a tool of an agent.
-func (c *Client) RunTool(ctx context.Context, agentID, name string, args api.Object) (api.ToolExecution, error) {
+func (c *Client) RunTool(ctx context.Context, agentID, name string, args api.Arguments) (api.ToolExecution, error) {
 	path := "/v1/agents/" + url.PathEscape(agentID) + "/tools/" + url.PathEscape(name) + "/run"
 	return call[api.ToolExecution](ctx, c, request{method: post, path: path, body: api.RunTool{Args: args}})
 }

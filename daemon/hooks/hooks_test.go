@@ -74,6 +74,7 @@ func TestAProgramDecidesBeforeATool(t *testing.T) {
 			core.HookVerdict{Ask: "The hook X asks: sure?", Did: []string{"the hook X asked about it"}},
 		},
 		"changes the arguments":  {"", specific(`"updatedInput":{"command":"ls -l"}`), changed(`{"command":"ls -l"}`)},
+		"changes them exactly":   {"", specific(`"updatedInput":{"n":9007199254740993}`), changed(`{"n":9007199254740993}`)},
 		"reads what it is asked": {"", `grep -q '"tool_name":"Bash","tool_input":{"command":"ls"}' || exit 2`, core.HookVerdict{}},
 	} {
 		t.Run(name, func(t *testing.T) {

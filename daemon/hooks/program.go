@@ -59,7 +59,7 @@ type output struct {
 	Specific   struct {
 		Decision string         `json:"permissionDecision"` // allow, ask, deny
 		Reason   string         `json:"permissionDecisionReason"`
-		Input    map[string]any `json:"updatedInput"`
+		Input    core.Arguments `json:"updatedInput"`
 		Context  string         `json:"additionalContext"`
 		Request  struct {
 			Behavior string `json:"behavior"` // allow, deny

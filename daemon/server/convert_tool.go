@@ -103,9 +103,9 @@ func wireParameters(spec core.ToolSpec) map[string]any {
 
 // wireRule converts a tool rule; each type shows only the keys it has.
 func wireRule(r core.ToolRule) api.ToolRule {
-	out := api.ToolRule{Type: string(r.Type), ToolName: r.Tool, Args: r.Args, Children: r.Children, ChildOutputMapping: r.Mapping}
+	out := api.ToolRule{Type: string(r.Type), ToolName: r.Tool, Args: api.Arguments(r.Args), Children: r.Children, ChildOutputMapping: r.Mapping}
 	for _, c := range r.ChildArgs {
-		out.ChildArgNodes = append(out.ChildArgNodes, api.ToolCallNode{Name: c.Name, Args: c.Args})
+		out.ChildArgNodes = append(out.ChildArgNodes, api.ToolCallNode{Name: c.Name, Args: api.Arguments(c.Args)})
 	}
 	switch r.Type { //nolint:exhaustive // only these have more keys
 	case core.RuleConditional:
@@ -122,7 +122,7 @@ func coreRules(in []api.ToolRule) ([]core.ToolRule, error) {
 	var out []core.ToolRule
 	for _, r := range in {
 		rule := core.ToolRule{
-			Type: core.ToolRuleType(r.Type), Tool: r.ToolName, Children: r.Children, Args: r.Args, Mapping: r.ChildOutputMapping,
+			Type: core.ToolRuleType(r.Type), Tool: r.ToolName, Children: r.Children, Args: core.Arguments(r.Args), Mapping: r.ChildOutputMapping,
 			DefaultChild: api.Val(r.DefaultChild), RequireOutput: api.Val(r.RequireOutputMapping), MaxCount: api.Val(r.MaxCountLimit),
 		}
 		if !rule.Type.Valid() {
@@ -132,7 +132,7 @@ func coreRules(in []api.ToolRule) ([]core.ToolRule, error) {
 			return nil, err
 		}
 		for _, c := range r.ChildArgNodes {
-			rule.ChildArgs = append(rule.ChildArgs, core.ChildArgs{Name: c.Name, Args: c.Args})
+			rule.ChildArgs = append(rule.ChildArgs, core.ChildArgs{Name: c.Name, Args: core.Arguments(c.Args)})
 		}
 		out = append(out, rule)
 	}

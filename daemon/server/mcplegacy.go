@@ -159,7 +159,7 @@ func (s *Server) runMCPToolByName(ctx context.Context, in *runMCPToolByNameInput
 	if err != nil {
 		return nil, err
 	}
-	var args api.Object
+	var args api.Arguments
 	if in.Body != nil {
 		args = in.Body.Args
 	}

@@ -221,7 +221,7 @@ func (s *Server) runMCPTool(ctx context.Context, in *runMCPToolInput) (*body[api
 	if _, err := all.Tool(ctx, in.id(), core.ToolID(in.ToolID)); err != nil {
 		return nil, err
 	}
-	var args api.Object
+	var args api.Arguments
 	if in.Body != nil {
 		args = in.Body.Args
 	}

@@ -166,7 +166,7 @@ type runToolInput struct {
 }
 
 func (s *Server) runTool(ctx context.Context, in *runToolInput) (*body[api.ToolExecution], error) {
-	var args api.Object
+	var args api.Arguments
 	if in.Body != nil {
 		args = in.Body.Args
 	}

@@ -152,6 +152,19 @@ func TestACallRunsTheFunctionWithItsArguments(t *testing.T) {
 	}
 }
 
+func TestAnIntegerOfAnySizeReachesAFunctionAsItIs(t *testing.T) {
+	t.Parallel()
+	b := open(t)
+	made := b.written(dice)
+	for given, want := range map[string]string{
+		"9007199254740993": "9007199254740993", "1234567890123456789012": "1234567890123456789012", "6.0": "6", "2.5": "2.5",
+	} {
+		if r := b.call(made, `{"sides": `+given+`}`); r.Text != "rolled one of "+want || r.IsError {
+			t.Errorf("%s: %+v", given, r)
+		}
+	}
+}
+
 func TestBlocksThatAToolChangedAreWrittenBackAndWhatCannotBeIsSaid(t *testing.T) {
 	t.Parallel()
 	b := open(t)

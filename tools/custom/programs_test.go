@@ -87,6 +87,16 @@ func TestAScriptWithAHeaderIsATool(t *testing.T) {
 	}
 }
 
+func TestAnIntegerOfAnySizeReachesAScriptAsItIs(t *testing.T) {
+	t.Parallel()
+	b, _ := scripts(t, map[string]string{"plain": "#!/bin/sh\n# description: Say it.\ncat; echo $ARG_A\n"})
+	plain, _, err := b.box.Find(t.Context(), "plain")
+	b.ok(err)
+	if r := b.call(plain, `{"a": 9007199254740993}`); r.Text != "{\"a\":9007199254740993}\n9007199254740993" {
+		t.Errorf("%+v", r)
+	}
+}
+
 // A tool stays attached by its file, and the file's header may give it another name at any time.
 func TestAScriptThatTakesTheNameOfAnotherToolIsNone(t *testing.T) {
 	t.Parallel()
