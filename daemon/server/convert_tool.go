@@ -103,7 +103,9 @@ func wireParameters(spec core.ToolSpec) map[string]any {
 
 // wireRule converts a tool rule; each type shows only the keys it has.
 func wireRule(r core.ToolRule) api.ToolRule {
-	out := api.ToolRule{Type: string(r.Type), ToolName: r.Tool, Args: api.Arguments(r.Args), Children: r.Children, ChildOutputMapping: r.Mapping}
+	out := api.ToolRule{
+		Type: string(r.Type), ToolName: r.Tool, Args: api.Arguments(r.Args), Children: r.Children, ChildOutputMapping: r.Mapping,
+	}
 	for _, c := range r.ChildArgs {
 		out.ChildArgNodes = append(out.ChildArgNodes, api.ToolCallNode{Name: c.Name, Args: api.Arguments(c.Args)})
 	}
@@ -122,7 +124,8 @@ func coreRules(in []api.ToolRule) ([]core.ToolRule, error) {
 	var out []core.ToolRule
 	for _, r := range in {
 		rule := core.ToolRule{
-			Type: core.ToolRuleType(r.Type), Tool: r.ToolName, Children: r.Children, Args: core.Arguments(r.Args), Mapping: r.ChildOutputMapping,
+			Type: core.ToolRuleType(r.Type), Tool: r.ToolName, Children: r.Children, Args: core.Arguments(r.Args),
+			Mapping:      r.ChildOutputMapping,
 			DefaultChild: api.Val(r.DefaultChild), RequireOutput: api.Val(r.RequireOutputMapping), MaxCount: api.Val(r.MaxCountLimit),
 		}
 		if !rule.Type.Valid() {
