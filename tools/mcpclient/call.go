@@ -18,7 +18,7 @@ import (
 
 // Bounds of a result.
 const (
-	mostText   = 200_000 // characters
+	mostText   = 48_000 // characters: with its mark fewer than those at which returns of tools are cut
 	mostImages = 8
 	mostParts  = 200
 )

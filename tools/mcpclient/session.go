@@ -164,8 +164,8 @@ func (s *session) ask(ctx context.Context) error {
 		for _, t := range page.Tools {
 			if t != nil && len(tools) < core.MaxMCPTools {
 				tools = append(tools, t)
-			} else if t != nil && len(left) < mostLeftOut {
-				left = append(left, "a tool beyond the first "+itoa(core.MaxMCPTools))
+			} else if t != nil && len(left) == 0 {
+				left = append(left, "all tools beyond the first "+itoa(core.MaxMCPTools))
 			}
 		}
 		if page.NextCursor == "" || len(left) > 0 {
