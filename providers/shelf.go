@@ -117,7 +117,7 @@ func (s *shelf) loadLocked() {
 	}
 	text, err := os.ReadFile(s.path)
 	if err == nil {
-		err = json.Unmarshal(text, &s.all)
+		err = json.Unmarshal(text, &s.all) //nolint:musttag // what a model is has Go's names in a file that nobody else reads
 	}
 	if err != nil || s.all == nil {
 		s.log.Warn("remembered models are not read", slog.String("file", s.path))
@@ -128,7 +128,7 @@ func (s *shelf) loadLocked() {
 
 // saveLocked writes the file anew, so that a kill leaves the one of before.
 func (s *shelf) saveLocked() {
-	text, err := json.Marshal(s.all)
+	text, err := json.Marshal(s.all) //nolint:musttag // likewise
 	if err == nil {
 		err = replaceFile(s.path, text)
 	}

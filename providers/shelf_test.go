@@ -82,7 +82,7 @@ func TestALateListingIsStoodInForAndFetchedInTheBackground(t *testing.T) {
 				return
 			}
 		}
-		resp, err := http.Get(s.URL + r.URL.Path) //nolint:noctx // of a test
+		resp, err := http.Get(s.URL + r.URL.Path)
 		if err != nil {
 			return
 		}

@@ -24,6 +24,7 @@ func longLine() string {
 // everyQuestion raises each kind of question, each with a long line to read.
 var everyQuestion = map[string]func(t *testing.T, width, height int) *robot{
 	"call": func(t *testing.T, width, height int) *robot {
+		t.Helper()
 		f := newFake()
 		r := newRobot(t, f, width, height).connect()
 		w := waitingRequest(r.m.conv.thread, "line")
@@ -40,6 +41,7 @@ var everyQuestion = map[string]func(t *testing.T, width, height int) *robot{
 	api.OpensLocalPort: asksLine(api.Question{Opens: api.OpensLocalPort, Port: 8080}),
 	api.OpensUncaged:   asksLine(api.Question{Opens: api.OpensUncaged}),
 	"trust": func(t *testing.T, width, height int) *robot {
+		t.Helper()
 		var items []string
 		for i := range 30 {
 			items = append(items, fmt.Sprintf("folder%d/.loci/hooks.json", i))
@@ -50,6 +52,7 @@ var everyQuestion = map[string]func(t *testing.T, width, height int) *robot{
 
 func asksLine(q api.Question) func(t *testing.T, width, height int) *robot {
 	return func(t *testing.T, width, height int) *robot {
+		t.Helper()
 		q.Command, q.Rules = longLine(), []string{"shell(a)"}
 		return newRobot(t, newFake(), width, height).connect().opens(q)
 	}
