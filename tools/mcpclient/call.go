@@ -96,7 +96,7 @@ func (s *session) call(ctx context.Context, call core.MCPCall) (core.ToolResult,
 // broken is what is said of a call that brought no result.
 func (s *session) broken(call core.MCPCall, err error) (core.ToolResult, error) {
 	var said *jsonrpc.Error
-	if errors.As(err, &said) {
+	if errors.As(err, &said) && said.Code != jsonrpc.CodeParseError { // which the library says of what is no message
 		text := fmt.Sprintf("%s (code %d)", paragraph(said.Message, mostSaid), said.Code)
 		return s.foreign(call, "The server answered with an error:", text, true), nil
 	}
