@@ -203,7 +203,9 @@ func (m *Model) onConnected(msg connectedMsg) tea.Cmd {
 	if s.AgentNew && m.conv.agentName != "" {
 		m.conv.greet = "This is " + m.conv.agentName + ", a new agent. It remembers what you tell it."
 	}
-	m.history(msg.history)
+	m.history(slices.DeleteFunc(msg.history, func(x api.Message) bool { // its stream tells all of it
+		return s.PendingRun != "" && x.RunID == s.PendingRun
+	}))
 	if msg.historyErr != nil {
 		m.ui.failure("earlier messages cannot be read: " + explain(msg.historyErr))
 	}
