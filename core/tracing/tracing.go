@@ -97,11 +97,11 @@ func (r *Recorder) record(ctx context.Context, t core.Trace) error {
 	return nil
 }
 
-// cut bounds a body. Bytes that are no text are left out, so that it can be written as JSON.
+// cut bounds a body, and halves no character of it.
 func cut(p *core.TracedPart) {
 	if n := len(p.Body); n > maxBody {
 		end := maxBody
-		for !utf8.RuneStart(p.Body[end]) {
+		for end > maxBody-utf8.UTFMax && !utf8.RuneStart(p.Body[end]) {
 			end--
 		}
 		p.Body, p.Cut = p.Body[:end], p.Cut+n-end

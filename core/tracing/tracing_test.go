@@ -73,6 +73,11 @@ func TestATraceIsBoundedAndOldOnesAreLookedFor(t *testing.T) {
 	for range 32 {
 		r.Record(t.Context(), &one)
 	}
+	one.Response.Body = strings.Repeat("\x80", 9<<20) // what a server may send that sends no text
+	r.Record(t.Context(), &one)
+	if got := s.all[32].Response; len(got.Body)+got.Cut != 9<<20 || len(got.Body) > 8<<20 {
+		t.Errorf("of what is no text, %d bytes are kept and %d left out", len(got.Body), got.Cut)
+	}
 	if got := s.all[0].Response; len(got.Body)+got.Cut != 10<<20 || len(got.Body) > 8<<20 || !strings.HasSuffix(got.Body, "ä") {
 		t.Errorf("%d bytes are kept and %d left out", len(got.Body), got.Cut)
 	}
