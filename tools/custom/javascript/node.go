@@ -3,11 +3,9 @@ package javascript
 import (
 	"bytes"
 	_ "embed"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -78,26 +76,15 @@ var modular = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`
 
 // workUnderNode answers the one call that comes with the machine's node, in which the source finds its packages.
 func workUnderNode(stream *os.File, node, packages string) int {
-	var head [4]byte
-	if _, err := io.ReadFull(stream, head[:]); err != nil {
-		return 0 // nobody calls any more
-	}
-	text := make([]byte, binary.BigEndian.Uint32(head[:]))
-	if _, err := io.ReadFull(stream, text); err != nil {
-		return 1
+	text, code, ok := take(stream)
+	if !ok {
+		return code
 	}
 	code, err := runNode(stream, node, packages, text)
 	if err == nil {
 		return code
 	}
-	said, err := json.Marshal(answer{Failed: &failure{"SyntaxError", err.Error()}})
-	if err != nil {
-		return 1
-	}
-	if _, err := stream.Write(append(binary.BigEndian.AppendUint32(nil, uint32(len(said))), said...)); err != nil {
-		return 1
-	}
-	return 0
+	return give(stream, answer{Failed: &failure{"SyntaxError", err.Error()}})
 }
 
 // runNode runs it. An error is what is wrong with the source.
