@@ -2,5 +2,5 @@
 
 package javascript_test
 
-// raced is whether the race detector watches, which takes more memory than a job may have where the stack is deep.
+// raced is whether the race detector watches.
 const raced = true
