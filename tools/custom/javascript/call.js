@@ -91,6 +91,15 @@ const __call = (() => {
     return { failed: { class: isError ? error.name : "Error", text: isError ? error.message : shown(error) } };
   };
 
+  const most = 1_000_000; // characters of a result
+
+  // bounded cuts a text that is too long, within no character, and says so in the note.
+  const bounded = (text, note) => {
+    if (text.length <= most) return [text, note];
+    const kept = text.slice(0, most).replace(/[\ud800-\udbff]$/, "");
+    return [kept, `${note} The result has ${text.length} characters; the first ${most} are here.`.trim()];
+  };
+
   // begin calls the function of a module, and gives done what becomes of it.
   const begin = (module, request, say, done) => {
     const found = module[request.function] ?? (module.default?.name === request.function ? module.default : undefined) ?? module.default;
@@ -104,7 +113,7 @@ const __call = (() => {
       throw new TypeError(`${request.function}() got an unexpected argument '${rest[0]}'; its parameters are ${names.join(", ")}`);
     }
     Promise.resolve(found(...args)).then((value) => {
-      const [text, note] = textOf(value);
+      const [text, note] = bounded(...textOf(value));
       const blocks = {};
       for (const block of state ? state.blocks : []) {
         const before = request.state.blocks.find((b) => b.label === block.label);

@@ -49,9 +49,7 @@ func TestNothingGetsOutOfAToolUnderNode(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes a while")
 	}
-	if _, err := javascript.FindNode(os.Getenv("PATH"))(); err != nil {
-		t.Skip(err)
-	}
+	needNode(t)
 	none := sandbox.New(sandbox.Config{Mode: sandbox.Off, Scratch: filepath.Join(t.TempDir(), "jobs")})
 	t.Cleanup(none.Close)
 	free := run.New(run.Config{Sandbox: none, Start: javascript.Engine(os.Getenv("PATH"))})

@@ -5,7 +5,6 @@ import (
 	_ "embed"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -80,18 +79,18 @@ func workUnderNode(stream *os.File, node, packages string) int {
 	if !ok {
 		return code
 	}
-	code, err := runNode(stream, node, packages, text)
-	if err == nil {
+	code, failed := runNode(stream, node, packages, text)
+	if failed == nil {
 		return code
 	}
-	return give(stream, answer{Failed: &failure{"SyntaxError", err.Error()}})
+	return give(stream, answer{Failed: failed})
 }
 
-// runNode runs it. An error is what is wrong with the source.
-func runNode(stream *os.File, node, packages string, call []byte) (code int, err error) {
+// runNode runs it. It fails where node has not begun, and so has said nothing.
+func runNode(stream *os.File, node, packages string, call []byte) (code int, failed *failure) {
 	var r request
 	if err := json.Unmarshal(call, &r); err != nil {
-		return 0, err
+		return 0, unstarted(err)
 	}
 	format, ext := api.FormatESModule, ".mjs"
 	if !modular().MatchString(r.Source) {
@@ -99,33 +98,37 @@ func runNode(stream *os.File, node, packages string, call []byte) (code int, err
 	}
 	source := transform(r.Source, r.Tool+".ts", format)
 	if source.err != nil {
-		return 0, source.err
+		return 0, &failure{"SyntaxError", source.err.Error()}
 	}
 	folder, err := os.MkdirTemp("", "tool-")
 	if err != nil {
-		return 0, err
+		return 0, unstarted(err)
 	}
 	defer func() { _ = os.RemoveAll(folder) }() // in a sandbox it goes with that
 	file := filepath.Join(folder, r.Tool+ext)
 	if err := os.WriteFile(file, []byte(source.text), 0o600); err != nil {
-		return 0, err
+		return 0, unstarted(err)
 	}
 	if err := os.Symlink(filepath.Join(packages, "node_modules"), filepath.Join(folder, "node_modules")); err != nil {
-		return 0, err
+		return 0, unstarted(err)
 	}
 	in, err := json.Marshal(map[string]any{"file": file, "request": json.RawMessage(call)})
 	if err != nil {
-		return 0, err
+		return 0, unstarted(err)
 	}
 	cmd := exec.Command(node, nodeMemory, "-e", callProgram+nodeProgram) //nolint:noctx // the worker ends with its sandbox
 	cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = folder, bytes.NewReader(in), os.Stdout, os.Stderr, []*os.File{stream}
-	err = cmd.Run()
 	var exit *exec.ExitError
-	switch {
+	switch err := cmd.Run(); {
 	case err == nil:
 		return 0, nil
 	case errors.As(err, &exit):
 		return max(exit.ExitCode(), 1), nil
+	default:
+		return 0, unstarted(err)
 	}
-	return 0, fmt.Errorf("node does not start: %w", err)
+}
+
+func unstarted(err error) *failure {
+	return &failure{"RuntimeError", "node does not start: " + err.Error()}
 }

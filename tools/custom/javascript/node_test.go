@@ -4,6 +4,7 @@ package javascript_test
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -12,6 +13,17 @@ import (
 	"loci/tools/custom/javascript"
 	"loci/tools/custom/run"
 )
+
+// needNode skips a test on a machine without node; where there is one, it has to be found.
+func needNode(t *testing.T) {
+	t.Helper()
+	if _, err := exec.LookPath("node"); err != nil {
+		t.Skip(err)
+	}
+	if _, err := javascript.FindNode(os.Getenv("PATH"))(); err != nil {
+		t.Fatal(err)
+	}
+}
 
 // modules are packages as npm installs them, made by hand.
 func modules(t *testing.T) string {
@@ -36,9 +48,7 @@ func modules(t *testing.T) string {
 
 func TestToolsThatAskForPackagesRunUnderNode(t *testing.T) {
 	t.Parallel()
-	if _, err := javascript.FindNode(os.Getenv("PATH"))(); err != nil {
-		t.Skip(err)
-	}
+	needNode(t)
 	b, folder := open(t), modules(t)
 	with := func(c *run.Call) { c.Packages = folder }
 	for name, tt := range map[string]struct{ source, want, note string }{
@@ -75,6 +85,10 @@ func TestToolsThatAskForPackagesRunUnderNode(t *testing.T) {
 			t.Errorf("%s: %+v", name, out)
 		}
 	}
+	long := b.run("import 'tiny'\nexport function f(n) { return '語'.repeat(n * 3e6) }", map[string]any{"n": 3}, with)
+	if long.Class != "" || len(long.Text) != 3_000_000 || !strings.Contains(long.Note, "The result has 9000000 characters") {
+		t.Errorf("%d bytes of a long result: %s %.100s", len(long.Text), long.Note, long.Text)
+	}
 	short := func(c *run.Call) { c.Time = time.Second }
 	slow := b.run("import 'tiny'\nexport function f(n) { for (;;); }", map[string]any{"n": 3}, with, short)
 	if slow.Class != "TimeoutError" {
@@ -82,11 +96,22 @@ func TestToolsThatAskForPackagesRunUnderNode(t *testing.T) {
 	}
 }
 
+func TestANodeThatDoesNotStartIsNoFaultOfTheSource(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "node"), []byte("no program"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	b := openAt(t, dir)
+	out := b.run("import 'tiny'\nexport function f() { }", nil, func(c *run.Call) { c.Packages = modules(t) })
+	if out.Class != "RuntimeError" || !strings.Contains(out.Text, "node does not start") {
+		t.Errorf("%+v", out)
+	}
+}
+
 func TestAToolUnderNodeSeesItsPackagesAndNothingElseOfThisMachine(t *testing.T) {
 	t.Parallel()
-	if _, err := javascript.FindNode(os.Getenv("PATH"))(); err != nil {
-		t.Skip(err)
-	}
+	needNode(t)
 	b, folder := open(t), modules(t)
 	secret := filepath.Join(t.TempDir(), "secret")
 	if err := os.WriteFile(secret, []byte("canary"), 0o600); err != nil {

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/evanw/esbuild/pkg/api"
@@ -25,7 +24,6 @@ var callProgram string
 const (
 	mostMemory = 256 << 20
 	mostStack  = 1 << 20
-	mostText   = 1 << 20 // bytes of a result
 )
 
 // request is a call, as far as the worker reads it.
@@ -60,7 +58,7 @@ func work(stream *os.File) int {
 	if !ok {
 		return code
 	}
-	return give(stream, bounded(call(vm, text)))
+	return give(stream, call(vm, text))
 }
 
 // take reads the one call that comes; without one, code is what to end with.
@@ -107,15 +105,6 @@ func newEngine() (*quickjs.VM, error) {
 	}
 	_, err = vm.Eval(callProgram+prelude, quickjs.EvalGlobal)
 	return vm, err
-}
-
-// bounded cuts a text that is too long, and says so.
-func bounded(a answer) answer {
-	if len(a.Text) > mostText {
-		a.Note = strings.TrimSpace(fmt.Sprintf("%s The result has %d bytes; the first %d are here.", a.Note, len(a.Text), mostText))
-		a.Text = strings.ToValidUTF8(a.Text[:mostText], "")
-	}
-	return a
 }
 
 // call runs a call to its end.
