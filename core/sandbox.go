@@ -111,6 +111,8 @@ type HostAsk struct {
 	Port   uint16 // 0: only its name was asked for yet
 	Behind string // of an address: the name that leads to it
 	Why    string // of an address: what it is, in words
+	// Unasked is what is told of it where nobody is asked.
+	Unasked JobRefusal
 }
 
 // JobLimits are what a job may use; 0 is the profile's own limit.

@@ -1,6 +1,7 @@
 package egress
 
 import (
+	"cmp"
 	"errors"
 	"net"
 	"slices"
@@ -13,8 +14,13 @@ import (
 // errAsked ends what a person did not allow; what is told of it was noted when they were asked.
 var errAsked = errors.New("a person did not allow it")
 
-// ask asks a person for a host, once for each, and holds whoever wants to reach it until they answer.
-func (e *Egress) ask(a core.HostAsk) error {
+// ask asks a person for a host, once for each, and holds whoever wants to reach it until they answer. Where nobody is asked, it fails
+// with the reason that is given.
+func (e *Egress) ask(a core.HostAsk, unasked unreached) error {
+	if e.cfg.Ask == nil {
+		return unasked
+	}
+	a.Unasked = core.JobRefusal{Host: cmp.Or(a.Behind, a.Host), Why: unasked.why, Rule: unasked.rule}
 	e.mu.Lock()
 	refusal, known := e.asked[a.Host]
 	e.mu.Unlock()
@@ -57,7 +63,7 @@ func (e *Egress) hold(query []byte, from net.Addr) bool {
 	query = slices.Clone(query)
 	e.work.Go(func() {
 		defer func() { <-e.held }()
-		_ = e.ask(core.HostAsk{Host: host}) // the answer says what came of it
+		_ = e.ask(core.HostAsk{Host: host}, unreached{why: noRule, rule: host}) // the answer says what came of it
 		e.tell(query, from)
 	})
 	return true

@@ -71,10 +71,9 @@ func (e *Egress) permit(host string, port uint16) error {
 		return unreached{why: overBudget}
 	case port != portSSH || e.cfg.Allows(host, true):
 		return nil
-	case e.cfg.Ask == nil:
-		return unreached{why: "its port 22 is open only where a rule names the host itself", rule: host}
 	}
-	return e.ask(core.HostAsk{Host: host, Port: port})
+	return e.ask(core.HostAsk{Host: host, Port: port},
+		unreached{why: "its port 22 is open only where a rule names the host itself", rule: host})
 }
 
 const overBudget = "the line has sent and received too much"

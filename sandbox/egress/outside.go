@@ -93,13 +93,11 @@ func (e *Egress) lookup(host string) ([]netip.Addr, error) {
 // judge says why an address that a name leads to is not dialled.
 func (e *Egress) judge(a netip.Addr, own []netip.Addr, host string, port uint16) error {
 	err := address.Public(a, own)
-	switch {
-	case err == nil || e.cfg.Allows(a.String(), true):
+	if err == nil || e.cfg.Allows(a.String(), true) {
 		return nil
-	case e.cfg.Ask == nil:
-		return unreached{why: "its name leads to " + err.Error(), rule: a.String()}
 	}
-	return e.ask(core.HostAsk{Host: a.String(), Port: port, Behind: host, Why: err.Error()})
+	return e.ask(core.HostAsk{Host: a.String(), Port: port, Behind: host, Why: err.Error()},
+		unreached{why: "its name leads to " + err.Error(), rule: a.String()})
 }
 
 func (e *Egress) try(to netip.AddrPort) (net.Conn, error) {

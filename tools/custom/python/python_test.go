@@ -287,6 +287,37 @@ func TestAHostIsRefusedUntilARuleAllowsIt(t *testing.T) {
 	}
 }
 
+func TestWhyAHostIsRefusedIsToldWhereNobodyIsAsked(t *testing.T) {
+	t.Parallel()
+	b := open(t)
+	const source = "import socket\ndef f(host: str, port: int):\n s = socket.create_connection((host, port))\n" +
+		" s.sendall(f'GET / HTTP/1.1\\r\\nHost: {host}\\r\\n\\r\\n'.encode())\n return len(s.recv(1))"
+	for host, tt := range map[string]struct {
+		port int
+		why  string
+	}{
+		"public1.example":  {22, "its port 22 is open only where a rule names the host itself"},
+		"private1.example": {80, "its name leads to "},
+	} {
+		args := with(map[string]any{"host": host, "port": tt.port})
+		out := b.run(source, args, func(c *run.Call) { c.Hosts = unnamed{} })
+		if len(out.Refused) != 1 {
+			t.Errorf("%s: %+v", host, out)
+			continue
+		}
+		if got := out.Refused[0]; got.Host != host || !strings.HasPrefix(got.Why, tt.why) || got.Rule == "" {
+			t.Errorf("%s: %+v", host, out)
+		}
+	}
+}
+
+// unnamed allows all hosts of a domain and names none.
+type unnamed struct{ rules }
+
+func (unnamed) Allows(host string, named bool) bool {
+	return !named && strings.HasSuffix(host, ".example")
+}
+
 // rules allow some hosts.
 type rules []string
 

@@ -323,16 +323,7 @@ func (w *worker) ask(ctx context.Context, a core.HostAsk) *core.JobRefusal {
 	if asks != nil {
 		return asks(ctx, a)
 	}
-	return Unasked(a)
-}
-
-// Unasked is why a host is not reached where nobody is asked.
-func Unasked(a core.HostAsk) *core.JobRefusal {
-	r := &core.JobRefusal{Host: a.Host, Why: "no rule allows it", Rule: a.Host}
-	if a.Behind != "" {
-		r.Host, r.Why = a.Behind, "its name leads to "+a.Why
-	}
-	return r
+	return &a.Unasked
 }
 
 // serve waits for the call, hands it over and reads what became of it.

@@ -44,10 +44,7 @@ func (h *Hosts) Asks(host string) bool { return h.Rules.Asks(host) }
 
 // Ask asks a person, as core.JobNetwork says. A rule that asks can't be overcome by one that allows, but this once.
 func (h *Hosts) Ask(ctx context.Context, a core.HostAsk) *core.JobRefusal {
-	r := &core.JobRefusal{Host: a.Host, Why: "no rule allows it", Rule: a.Host}
-	if a.Behind != "" {
-		r.Host = a.Behind
-	}
+	r := &a.Unasked
 	if !h.Rules.Asks(a.Host) {
 		return r
 	}
