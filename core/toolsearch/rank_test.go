@@ -81,6 +81,10 @@ func TestASearchIsBoundedAndPosesAsNothing(t *testing.T) {
 		if err != nil || r.IsError || len(rows) != 6 || len(r.Text) > 60_000 || strings.Contains(r.Text, "\x1b") {
 			t.Errorf("%s: %v, %d rows, %d bytes", name, err, len(rows), len(r.Text))
 		}
+		again, err := offered[0].Tool.Call(t.Context(), core.ToolCall{Arguments: args}, core.ToolEnv{})
+		if err != nil || again.Text != r.Text {
+			t.Errorf("%s: another time it is told otherwise: %v", name, err)
+		}
 	}
 	for args, want := range map[string]string{
 		`{}`: "give search or call", `{"search": 3}`: "are texts", `{"call": "x"}`: "finds no tool", `{"search": "zzz"}`: "None of your 50",

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -120,8 +121,8 @@ func row(s core.ToolSpec) string {
 			Note       string            `json:"note"`
 		}{"object", parameters(s.Parameters), "shortened: the whole schema is too long to be shown"}
 		left := mostSchema
-		for name, note := range short.Properties {
-			if left -= len(name) + len(note); left < 0 {
+		for _, name := range slices.Sorted(maps.Keys(short.Properties)) {
+			if left -= len(name) + len(short.Properties[name]); left < 0 {
 				delete(short.Properties, name)
 			}
 		}
