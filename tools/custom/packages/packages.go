@@ -17,6 +17,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -73,7 +74,7 @@ type installation struct {
 	err    error
 	mu     sync.Mutex // guards what follows
 	last   string     // what the installer said last
-	listen []func(string)
+	listen []*func(string)
 }
 
 // New returns a store. What an installation left that was killed is removed.
@@ -140,7 +141,7 @@ func (w *want) key() string {
 }
 
 // Environment returns the folder that holds the packages of a tool, which are installed first if need be; empty: it asks for none.
-// tell is called with what an installation does, while somebody waits for it; it must not block; nil: nobody is told.
+// tell is called with what an installation does, until Environment returns; it must not block; nil: nobody is told.
 func (s *Store) Environment(ctx context.Context, t *core.CustomTool, tell func(string)) (string, error) {
 	requirements, err := wanted(t)
 	if err != nil || len(requirements) == 0 {
@@ -153,10 +154,11 @@ func (s *Store) Environment(ctx context.Context, t *core.CustomTool, tell func(s
 	if tell == nil {
 		tell = func(string) {}
 	}
-	folder, running, err := s.begin(w, tell)
+	folder, running, err := s.begin(w, &tell)
 	if err != nil || running == nil {
 		return folder, err
 	}
+	defer running.leave(&tell)
 	select {
 	case <-running.done:
 		return folder, running.err
@@ -166,7 +168,7 @@ func (s *Store) Environment(ctx context.Context, t *core.CustomTool, tell func(s
 }
 
 // begin returns the folder of an environment, and the installation that makes it; nil: it is there.
-func (s *Store) begin(w *want, tell func(string)) (folder string, running *installation, err error) {
+func (s *Store) begin(w *want, tell *func(string)) (folder string, running *installation, err error) {
 	key := w.key()
 	folder = filepath.Join(s.cfg.Dir, key, partFiles)
 	s.mu.Lock()
@@ -207,14 +209,20 @@ func (s *Store) useLocked(key string) bool {
 	return true
 }
 
-// hear adds somebody who is told what the installer says.
-func (i *installation) hear(tell func(string)) {
+// hear adds somebody who is told what the installer says, until they leave.
+func (i *installation) hear(tell *func(string)) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.listen = append(i.listen, tell)
 	if i.last != "" {
-		tell(i.last)
+		(*tell)(i.last)
 	}
+}
+
+func (i *installation) leave(tell *func(string)) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.listen = slices.DeleteFunc(i.listen, func(other *func(string)) bool { return other == tell })
 }
 
 func (i *installation) say(line string) {
@@ -222,7 +230,7 @@ func (i *installation) say(line string) {
 	defer i.mu.Unlock()
 	i.last = line
 	for _, tell := range i.listen {
-		tell(line)
+		(*tell)(line)
 	}
 }
 

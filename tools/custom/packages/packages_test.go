@@ -249,6 +249,41 @@ func TestLinksOutOfAnEnvironmentAreNotFollowed(t *testing.T) {
 	}
 }
 
+func TestWhoeverLeavesIsToldNothingMore(t *testing.T) {
+	t.Parallel()
+	b := open(t)
+	b.index.Wheel(t, "tiny", "1.2", map[string]string{"tiny.py": "x = 1"})
+	release := b.index.Hold()
+	t.Cleanup(release)
+	ctx, leave := context.WithCancel(t.Context())
+	var mu sync.Mutex
+	left, told, late := false, 0, 0
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_, _ = b.store.Environment(ctx, asking("tiny"), func(string) { // it fails, since the context ends
+			mu.Lock()
+			defer mu.Unlock()
+			if told++; left {
+				late++
+			}
+		})
+		mu.Lock()
+		defer mu.Unlock()
+		left = true
+	}()
+	coretest.Until(t, "the index is asked", func() bool { return len(b.index.Asked()) > 0 })
+	leave()
+	<-done
+	release()
+	b.install(asking("tiny")) // the same installation, to its end
+	mu.Lock()
+	defer mu.Unlock()
+	if told == 0 || late > 0 {
+		t.Errorf("told %d times, %d of them too late", told, late)
+	}
+}
+
 func TestNothingHalfMadeIsUsed(t *testing.T) {
 	t.Parallel()
 	b := open(t)
