@@ -172,6 +172,13 @@ func TestAProgramRunsInTheSandbox(t *testing.T) {
 	if _, err := b.List(t.Context(), to); core.KindOf(err) != core.Forbidden || !strings.Contains(core.HintOf(err), "loci mcp allow") {
 		t.Errorf("%v %s: it may see a program that nobody let it", err, core.HintOf(err))
 	}
+	for _, round := range []string{"/usr/..", "/usr/bin/../.."} {
+		to.Server.Command = round + program(t, "good").Server.Command
+		to.Server.Grants.Read = []string{"/usr/bin"}
+		if _, err := b.List(t.Context(), to); core.KindOf(err) != core.Forbidden {
+			t.Errorf("%v: it may see a program by way of what it may see: %s", err, round)
+		}
+	}
 }
 
 func TestWhatIsNoTextIsShownOrToldOf(t *testing.T) {

@@ -283,17 +283,18 @@ func (m *Manager) find(server *core.MCPServer) (string, error) {
 	missing := core.E(core.NotFound, "the server %s can't be started: there is no program %s", server.Name, plain(server.Command, 100)).
 		WithHint("install it, or give its path: loci mcp add")
 	if strings.Contains(server.Command, "/") {
+		file := filepath.Clean(server.Command) // nothing is reached by way of another folder
 		granted := slices.ContainsFunc(slices.Concat(server.Grants.Read, server.Grants.Write), func(dir string) bool {
-			return server.Command == dir || strings.HasPrefix(server.Command, strings.TrimSuffix(dir, "/")+"/")
+			return within(dir, file)
 		})
-		if !filepath.IsAbs(server.Command) || !granted && !ofSystem(server.Command) {
+		if !filepath.IsAbs(file) || !granted && !ofSystem(file) {
 			return "", core.E(core.Forbidden, "the server %s may not see its program %s", server.Name, plain(server.Command, 100)).
 				WithHint("loci mcp allow %s --read FOLDER", server.Name)
 		}
-		if !runnable(server.Command) {
+		if !runnable(file) {
 			return "", missing
 		}
-		return server.Command, nil
+		return file, nil
 	}
 	for _, dir := range filepath.SplitList(m.cfg.Path + ":" + systemPath) {
 		if file := filepath.Join(dir, server.Command); filepath.IsAbs(dir) && runnable(file) {
