@@ -40,12 +40,12 @@ func (m *messages) Read(p []byte) (int, error) {
 			return 0, err
 		case len(bytes.TrimSpace(line)) > 0:
 			_, _ = m.aside.Write(line) // it can't fail
-			if m.skipped++; m.skipped > mostSkipped {
+			m.skipped++
+			fallthrough
+		default: // empty lines count by their bytes alone
+			if m.skippedBytes += len(line); m.skipped > mostSkipped || m.skippedBytes > mostSkippedBytes {
 				return 0, m.tooMany()
 			}
-		}
-		if m.skippedBytes += len(line); len(m.rest) == 0 && m.skippedBytes > mostSkippedBytes {
-			return 0, m.tooMany()
 		}
 	}
 	n := copy(p, m.rest)
