@@ -1,4 +1,4 @@
-// What a tool finds beside the language itself, and how it is called. say(n, text) writes a line to one of its outputs.
+// What a tool finds beside the language itself in the built-in engine, and what drives its call. say(n, text) writes a line to an output.
 "use strict";
 (() => {
   const printer = (n) => (...values) => say(n, values.map(__call.shown).join(" "));
