@@ -140,6 +140,8 @@ type MCPClient interface {
 	List(ctx context.Context, to MCPTarget) (MCPListing, error)
 	// Call calls a tool. An error of the kind Conflict says that nothing ran, since the tool is not what the caller knows.
 	Call(ctx context.Context, to MCPTarget, call MCPCall) (ToolResult, error)
+	// Renew starts a server anew for whoever asks next. Calls that run come to their end where they are.
+	Renew(id MCPServerID)
 	// Drop ends what runs of a server, and waits for it.
 	Drop(id MCPServerID)
 }

@@ -56,13 +56,13 @@ func (s *Servers) Tool(ctx context.Context, id core.MCPServerID, tool core.ToolI
 
 // Check asks a server for its tools and notes what differs. What differs counts once it is accepted.
 func (s *Servers) Check(ctx context.Context, id core.MCPServerID) (Difference, error) {
-	s.cfg.Client.Drop(id)
+	s.cfg.Client.Renew(id)
 	return s.ask(ctx, id, false)
 }
 
 // Refresh asks a server for its tools, and accepts what it says.
 func (s *Servers) Refresh(ctx context.Context, id core.MCPServerID) (Difference, error) {
-	s.cfg.Client.Drop(id)
+	s.cfg.Client.Renew(id)
 	return s.ask(ctx, id, true)
 }
 

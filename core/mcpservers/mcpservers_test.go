@@ -20,6 +20,7 @@ type client struct {
 	offers []core.MCPOffer
 	err    error
 	asked  []core.MCPTarget
+	ended  []string // how, each time
 }
 
 func (c *client) List(_ context.Context, to core.MCPTarget) (core.MCPListing, error) {
@@ -31,7 +32,9 @@ func (c *client) Call(_ context.Context, _ core.MCPTarget, call core.MCPCall) (c
 	return core.ToolResult{Text: call.Hash}, c.err
 }
 
-func (c *client) Drop(core.MCPServerID) {}
+func (c *client) Renew(core.MCPServerID) { c.ended = append(c.ended, "renewed") }
+
+func (c *client) Drop(core.MCPServerID) { c.ended = append(c.ended, "dropped") }
 
 // sealer shows what is sealed backwards, and under which name.
 type sealer struct{}
@@ -147,6 +150,24 @@ func TestAServerThatCannotBeReachedIsKeptWithTheReason(t *testing.T) {
 	}
 	if again, err := h.servers.Get(t.Context(), made.ID); err != nil || again.Fault != "" || again.ListedAt.IsZero() {
 		t.Errorf("%v %+v", err, again)
+	}
+}
+
+func TestCallsThatRunOutliveACheckAndEndWithAChange(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	made := h.add("x", "x")
+	if _, err := h.servers.Check(t.Context(), made.ID); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := h.servers.Refresh(t.Context(), made.ID); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := h.servers.Update(t.Context(), made.ID, mcpservers.Draft{Name: "y"}); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"renewed", "renewed", "dropped"}; !slices.Equal(h.client.ended, want) {
+		t.Errorf("%q, want %q", h.client.ended, want)
 	}
 }
 

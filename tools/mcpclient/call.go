@@ -66,7 +66,7 @@ func (s *session) current(ctx context.Context) error {
 			return err
 		}
 	}
-	if s.m.cfg.Listed != nil && !s.told.Swap(true) {
+	if s.m.cfg.Listed != nil && !s.renewed.Load() && !s.told.Swap(true) { // what is renewed has nothing new to say
 		s.m.cfg.Listed(ctx, s.to.Server.ID, s.listing())
 	}
 	return nil

@@ -71,6 +71,7 @@ type Manager struct {
 	mu       sync.Mutex // guards what follows
 	closed   bool
 	sessions map[string]*session
+	renewals int // of sessions that were in use then, whose keys it tells apart
 }
 
 var _ core.MCPClient = (*Manager)(nil)
@@ -104,18 +105,44 @@ func (m *Manager) Close() {
 	m.owned.Wait()
 }
 
+// Renew implements core.MCPClient.
+func (m *Manager) Renew(id core.MCPServerID) {
+	m.mu.Lock()
+	var unused []*session
+	for key, s := range m.sessions {
+		switch {
+		case s.to.Server.ID != id || s.renewed.Swap(true):
+		case s.users == 0:
+			s.stop(errIdle)
+			unused = append(unused, s)
+		default: // its last call ends it
+			delete(m.sessions, key)
+			m.renewals++
+			s.key = key + " " + itoa(m.renewals)
+			m.sessions[s.key] = s
+		}
+	}
+	m.mu.Unlock()
+	over(unused)
+}
+
 // Drop implements core.MCPClient.
 func (m *Manager) Drop(id core.MCPServerID) {
 	m.mu.Lock()
 	var ending []*session
 	for _, s := range m.sessions {
 		if s.to.Server.ID == id {
+			s.stop(core.E(core.Cancelled, "the server %s was changed or removed", s.to.Server.Name))
 			ending = append(ending, s)
 		}
 	}
 	m.mu.Unlock()
-	for _, s := range ending {
-		s.stop(core.E(core.Cancelled, "the server %s was changed or removed", s.to.Server.Name))
+	over(ending)
+}
+
+// over waits until nothing is left of sessions that end.
+func over(sessions []*session) {
+	for _, s := range sessions {
 		<-s.over
 	}
 }
@@ -172,13 +199,14 @@ func (m *Manager) claim(to core.MCPTarget) (*session, error) {
 			return nil, core.E(core.Busy, "%d servers run already, and all of them are in use", mostSessions)
 		}
 		s = newSession(m, to)
+		s.key = key
 		m.sessions[key] = s
 		m.owned.Go(func() {
 			s.run()
 			m.mu.Lock()
 			defer m.mu.Unlock()
-			if m.sessions[key] == s {
-				delete(m.sessions, key)
+			if m.sessions[s.key] == s {
+				delete(m.sessions, s.key)
 			}
 		})
 	}
@@ -194,7 +222,11 @@ func (m *Manager) claim(to core.MCPTarget) (*session, error) {
 func (m *Manager) release(s *session) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if s.users--; s.users == 0 {
+	switch s.users--; {
+	case s.users > 0:
+	case s.renewed.Load():
+		s.stop(errIdle)
+	default:
 		s.used = time.Now()
 		s.idle = time.AfterFunc(m.cfg.Times.Idle, func() { m.unused(s) })
 	}

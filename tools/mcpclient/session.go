@@ -42,12 +42,14 @@ type session struct {
 	client  *mcp.ClientSession
 	changed atomic.Bool // its list of tools did, since it was asked
 	told    atomic.Bool // whoever keeps lists was told of this one
+	renewed atomic.Bool // another one took its place, and only calls that run have it
 
 	mu     sync.Mutex // guards what follows
 	listed core.MCPListing
 	extra  []string // tools that are not the server's, for what it has beside its own
 
 	// The manager guards these.
+	key   string
 	users int
 	used  time.Time
 	idle  *time.Timer
