@@ -27,13 +27,13 @@ type MCPServerNamePath struct {
 	Name string `path:"mcp_server_name"`
 }
 
-// namedMCP returns the server of a path, and the use cases.
-func (s *Server) namedMCP(ctx context.Context, in MCPServerNamePath) (*mcpservers.Servers, core.MCPServer, error) {
+// namedMCP returns the server of a name, and the use cases.
+func (s *Server) namedMCP(ctx context.Context, name string) (*mcpservers.Servers, core.MCPServer, error) {
 	all, err := s.mcp()
 	if err != nil {
 		return nil, core.MCPServer{}, err
 	}
-	found, err := all.Named(ctx, in.Name)
+	found, err := all.Named(ctx, name)
 	return all, found, err
 }
 
@@ -85,7 +85,7 @@ func (s *Server) addMCPByName(ctx context.Context, in *addMCPByNameInput) (*body
 }
 
 func (s *Server) deleteMCPByName(ctx context.Context, in *MCPServerNamePath) (*body[[]api.MCPServerByName], error) {
-	all, found, err := s.namedMCP(ctx, *in)
+	all, found, err := s.namedMCP(ctx, in.Name)
 	if err == nil {
 		err = all.Delete(ctx, found.ID)
 	}
@@ -96,7 +96,7 @@ func (s *Server) deleteMCPByName(ctx context.Context, in *MCPServerNamePath) (*b
 }
 
 func (s *Server) listMCPToolsByName(ctx context.Context, in *MCPServerNamePath) (*body[[]api.MCPToolByName], error) {
-	all, found, err := s.namedMCP(ctx, *in)
+	all, found, err := s.namedMCP(ctx, in.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +110,7 @@ func (s *Server) listMCPToolsByName(ctx context.Context, in *MCPServerNamePath) 
 }
 
 func (s *Server) refreshMCPByName(ctx context.Context, in *MCPServerNamePath) (*body[api.RefreshedMCPServer], error) {
-	_, found, err := s.namedMCP(ctx, *in)
+	_, found, err := s.namedMCP(ctx, in.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -119,7 +119,7 @@ func (s *Server) refreshMCPByName(ctx context.Context, in *MCPServerNamePath) (*
 
 // offeredTool returns a tool of a server by the name that either gives it.
 func (s *Server) offeredTool(ctx context.Context, in MCPServerNamePath, name string) (core.ToolInfo, error) {
-	all, found, err := s.namedMCP(ctx, in)
+	all, found, err := s.namedMCP(ctx, in.Name)
 	if err != nil {
 		return core.ToolInfo{}, err
 	}

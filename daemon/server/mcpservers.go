@@ -246,6 +246,14 @@ func (s *Server) localMCP(ctx context.Context) (*mcpservers.Servers, error) {
 	return s.mcp()
 }
 
+// localNamedMCP is namedMCP for the same operations.
+func (s *Server) localNamedMCP(ctx context.Context, name string) (*mcpservers.Servers, core.MCPServer, error) {
+	if err := local(ctx); err != nil {
+		return nil, core.MCPServer{}, err
+	}
+	return s.namedMCP(ctx, name)
+}
+
 // keptMCPServer shows a server as its person sees it.
 func keptMCPServer(ctx context.Context, all *mcpservers.Servers, one core.MCPServer) (api.KeptMCPServer, error) {
 	out := api.KeptMCPServer{
@@ -314,11 +322,7 @@ func (s *Server) addMCPServer(ctx context.Context, in *addMCPServerInput) (*body
 type allowMCPServerInput struct{ Body api.AllowMCPServer }
 
 func (s *Server) allowMCPServer(ctx context.Context, in *allowMCPServerInput) (*body[api.KeptMCPServer], error) {
-	all, err := s.localMCP(ctx)
-	if err != nil {
-		return nil, err
-	}
-	found, err := all.Named(ctx, in.Body.Name)
+	all, found, err := s.localNamedMCP(ctx, in.Body.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -338,11 +342,7 @@ func (s *Server) allowMCPServer(ctx context.Context, in *allowMCPServerInput) (*
 }
 
 func (s *Server) removeMCPServer(ctx context.Context, in *api.NamedMCPServer) (*body[any], error) {
-	all, err := s.localMCP(ctx)
-	if err != nil {
-		return nil, err
-	}
-	found, err := all.Named(ctx, in.Name)
+	all, found, err := s.localNamedMCP(ctx, in.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -352,11 +352,7 @@ func (s *Server) removeMCPServer(ctx context.Context, in *api.NamedMCPServer) (*
 type checkMCPServerInput struct{ Body api.CheckMCPServer }
 
 func (s *Server) checkMCPServer(ctx context.Context, in *checkMCPServerInput) (*body[api.CheckedMCPServer], error) {
-	all, err := s.localMCP(ctx)
-	if err != nil {
-		return nil, err
-	}
-	found, err := all.Named(ctx, in.Body.Name)
+	all, found, err := s.localNamedMCP(ctx, in.Body.Name)
 	if err != nil {
 		return nil, err
 	}
