@@ -11,6 +11,7 @@ import (
 	"loci/core"
 	"loci/core/mcpservers"
 	"loci/storage"
+	"loci/storage/storagetest"
 	"loci/tools"
 	"loci/tools/mcpclient"
 )
@@ -124,15 +125,7 @@ func (h *house) names(id core.MCPServerID) (names []string) {
 
 func (h *house) agent(ids ...core.ToolID) core.Agent {
 	h.Helper()
-	a := core.Agent{ID: core.NewAgentID(), Name: "Ada", Type: core.AgentLettaV1, Model: "a/b", Timezone: "UTC", Tools: ids}
-	if err := h.store.Agents().Create(h.Context(), &a); err != nil {
-		h.Fatal(err)
-	}
-	conv := core.Conversation{ID: core.DefaultConversation(a.ID), Agent: a.ID}
-	if err := h.store.Conversations().Create(h.Context(), &conv); err != nil {
-		h.Fatal(err)
-	}
-	return a
+	return storagetest.Agent(h.T, h.store, ids...)
 }
 
 func TestAServerThatCannotBeReachedIsKeptWithTheReason(t *testing.T) {

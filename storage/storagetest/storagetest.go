@@ -5,6 +5,7 @@ package storagetest
 import (
 	"testing"
 
+	"loci/core"
 	"loci/core/finder"
 	"loci/storage"
 )
@@ -22,6 +23,20 @@ func OpenTest(tb testing.TB) *storage.Store {
 		}
 	})
 	return s
+}
+
+// Agent stores an agent with tools, and its default conversation.
+func Agent(tb testing.TB, store core.Store, tools ...core.ToolID) core.Agent {
+	tb.Helper()
+	a := core.Agent{ID: core.NewAgentID(), Name: "Ada", Type: core.AgentLettaV1, Model: "a/b", Timezone: "UTC", Tools: tools}
+	if err := store.Agents().Create(tb.Context(), &a); err != nil {
+		tb.Fatal(err)
+	}
+	conv := core.Conversation{ID: core.DefaultConversation(a.ID), Agent: a.ID}
+	if err := store.Conversations().Create(tb.Context(), &conv); err != nil {
+		tb.Fatal(err)
+	}
+	return a
 }
 
 // Search returns what finds texts in a store, by words alone.
