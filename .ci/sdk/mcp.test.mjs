@@ -2,43 +2,24 @@
 // LOCI names the binary. The home and the daemon are its own and go at the end.
 import { after, before, test } from 'node:test';
 import assert from 'node:assert/strict';
-import { execFileSync, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { started } from './daemon.mjs';
 
 const token = 'sesame-and-more';
-let home, env, daemon, address;
+let daemon, address, env, loci;
 
-const loci = (...args) => execFileSync(process.env.LOCI, args, { env, encoding: 'utf8' });
 const said = (result) => result.content.map((part) => part.text).join('');
 
 before(async () => {
-  home = await mkdtemp(join(tmpdir(), 'loci-mcp-'));
-  env = { PATH: process.env.PATH, HOME: home, LOCI_HOME: home, LOCI_TOKEN: token, LOCI_MCP_AGENTS: 'Ada' };
-  daemon = spawn(process.env.LOCI, ['daemon', 'run', '--listen', '127.0.0.1:0'], { env, stdio: ['ignore', 'ignore', 'pipe'] });
-  let told = '';
-  address = await new Promise((found, failed) => {
-    daemon.stderr.on('data', (part) => {
-      told += part;
-      const at = /listening on (http:\S+\d)/.exec(told);
-      if (at) found(at[1]);
-    });
-    daemon.on('exit', () => failed(new Error(`the daemon has ended: ${told}`)));
-  });
+  daemon = await started({ LOCI_TOKEN: token, LOCI_MCP_AGENTS: 'Ada' });
+  ({ address, env, loci } = daemon);
   loci('agents', 'create', 'Ada', '--model', 'offline/loci');
   loci('agents', 'create', 'Eve', '--model', 'offline/loci');
 });
 
-after(async () => {
-  daemon.kill();
-  if (daemon.exitCode === null) await once(daemon, 'exit');
-  await rm(home, { recursive: true, force: true });
-});
+after(() => daemon.end());
 
 async function connected(name, transport, use) {
   const client = new Client({ name, version: '1.0.0' });

@@ -2,40 +2,21 @@
 // LOCI names the binary. The home and the daemon are its own and go at the end.
 import { after, before, test } from 'node:test';
 import assert from 'node:assert/strict';
-import { execFileSync, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Letta } from '@letta-ai/letta-client';
+import { started } from './daemon.mjs';
 
 const here = dirname(fileURLToPath(import.meta.url));
-let home, env, daemon, address, letta;
-
-const loci = (...args) => execFileSync(process.env.LOCI, args, { env, encoding: 'utf8' });
+let daemon, address, loci, letta;
 
 before(async () => {
-  home = await mkdtemp(join(tmpdir(), 'loci-mcp-'));
-  env = { PATH: process.env.PATH, HOME: home, LOCI_HOME: home };
-  daemon = spawn(process.env.LOCI, ['daemon', 'run', '--listen', '127.0.0.1:0'], { env, stdio: ['ignore', 'ignore', 'pipe'] });
-  let told = '';
-  address = await new Promise((found, failed) => {
-    daemon.stderr.on('data', (part) => {
-      told += part;
-      const at = /listening on (http:\S+\d)/.exec(told);
-      if (at) found(at[1]);
-    });
-    daemon.on('exit', () => failed(new Error(`the daemon has ended: ${told}`)));
-  });
+  daemon = await started();
+  ({ address, loci } = daemon);
   letta = new Letta({ baseURL: address, apiKey: 'none', maxRetries: 0 });
 });
 
-after(async () => {
-  daemon.kill();
-  if (daemon.exitCode === null) await once(daemon, 'exit');
-  await rm(home, { recursive: true, force: true });
-});
+after(() => daemon.end());
 
 test('a server is added, allowed by its person, used, changed and removed', async () => {
   const server = await letta.mcpServers.create({
