@@ -17,7 +17,7 @@ func (d *Daemon) mcpServers(p *parts, others core.Toolbox) *mcpclient.Box {
 	home, _ := d.cfg.Environ("HOME") // without one, nobody knows what is somebody's home
 	p.mcp = mcpclient.New(mcpclient.Config{
 		Sandbox: p.sandbox, Path: path, Home: home, Hidden: d.ours(), Caches: filepath.Join(d.cfg.Paths.State, "mcp"),
-		Version: d.cfg.Version, Logger: d.logger, Dial: func(private bool) mcpclient.DialFunc { return remote.Dial(private) },
+		Version: d.cfg.Version, Dial: func(private bool) mcpclient.DialFunc { return remote.Dial(private) },
 		Listed: func(ctx context.Context, server core.MCPServerID, listing core.MCPListing) {
 			if err := p.servers.Noted(ctx, server, listing); err != nil {
 				d.logger.WarnContext(ctx, "what an MCP server offers is not noted", slog.Any("error", err))

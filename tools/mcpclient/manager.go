@@ -14,7 +14,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"log/slog"
 	"net"
 	"sync"
 	"time"
@@ -55,7 +54,6 @@ type Config struct {
 	Hidden  []string                    // folders that no server sees
 	Caches  string                      // where servers that install themselves keep what they fetched; empty: nowhere
 	Version string                      // what servers are told of ours
-	Logger  *slog.Logger
 	Times   Times
 	// Listed is told what a server says of its tools whenever it is asked while it is used; nil: nobody is.
 	Listed func(ctx context.Context, server core.MCPServerID, listing core.MCPListing)
@@ -88,9 +86,6 @@ func New(cfg Config) *Manager {
 	set(&cfg.Times.Call, callTime)
 	set(&cfg.Times.Idle, idleTime)
 	set(&cfg.Times.Grace, graceTime)
-	if cfg.Logger == nil {
-		cfg.Logger = slog.New(slog.DiscardHandler)
-	}
 	m := &Manager{cfg: cfg, sessions: map[string]*session{}}
 	m.ctx, m.cancel = context.WithCancel(context.Background())
 	return m

@@ -203,9 +203,9 @@ func (n *normaliser) word(word string, value any, depth int, via []string) (made
 	case "properties":
 		return n.properties(value, sub)
 	case "items", "additionalProperties", "not", "contains", "propertyNames", "if", "then", "else":
-		if list, ok := value.([]any); ok && word == "items" { // of an older draft
+		if _, ok := value.([]any); ok && word == "items" { // of an older draft
 			n.note("a list of items is left open")
-			return map[string]any{}, len(list) >= 0
+			return map[string]any{}, true
 		}
 		return sub(value), true
 	case "anyOf", "oneOf", "allOf":
