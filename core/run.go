@@ -1,6 +1,9 @@
 package core
 
-import "time"
+import (
+	"errors"
+	"time"
+)
 
 // RunStatus is the status of a run.
 type RunStatus string
@@ -156,3 +159,6 @@ type RunFilter struct {
 	StopReason   StopReason
 	Background   *bool
 }
+
+// ErrPaused says that a run goes on at the next start of the daemon, which is stopping.
+var ErrPaused = errors.New("the daemon is stopping")

@@ -112,6 +112,12 @@ func (e *Engine) living(run core.RunID) bool {
 	return e.active[run] != nil
 }
 
+func (e *Engine) stopping() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.closed
+}
+
 // replay appends to the log what the facts of a run that is over hold and the log lacks, then its usage and its stop. It
 // reports whether there is something to read behind after.
 func (e *Engine) replay(ctx context.Context, id core.RunID, after int64) (bool, error) {
@@ -120,6 +126,9 @@ func (e *Engine) replay(ctx context.Context, id core.RunID, after int64) (bool, 
 		return false, err
 	}
 	if !run.Status.Final() {
+		if e.stopping() {
+			return false, core.E(core.Unavailable, "run %s is waiting for the next start: %w", id, core.ErrPaused)
+		}
 		return false, core.E(core.Unavailable, "run %s is waiting for the next start of the daemon", id)
 	}
 	select {

@@ -106,6 +106,13 @@ func TestRule10AShutdownLeavesABackgroundRunToTheNextStart(t *testing.T) {
 	if _, err := h.engine.Submit(t.Context(), req); core.KindOf(err) != core.Unavailable {
 		t.Errorf("a request after the shutdown: %v", err)
 	}
+	var last error
+	for _, err := range h.engine.Follow(t.Context(), run.ID, 0) {
+		last = err
+	}
+	if !errors.Is(last, core.ErrPaused) || core.KindOf(last) != core.Unavailable {
+		t.Errorf("who followed it was told %v", last)
+	}
 	h.engine = engine.New(h.cfg)
 	if err := h.engine.Recover(t.Context()); err != nil {
 		t.Fatal(err)

@@ -120,7 +120,8 @@ func (s *Server) runEvents(ctx context.Context, in *runEventsInput) (*huma.Strea
 		}
 		events = given(facts)
 	}
-	return s.streamed(runStream{run: run.ID, frames: above(convert(events, viewOwn), in.After), numbered: true, pings: true}), nil
+	frames := above(convert(events, viewOwn), in.After)
+	return s.streamed(runStream{run: run.ID, frames: frames, numbered: true, pings: true, own: true}), nil
 }
 
 // given is a sequence of events that are already there.

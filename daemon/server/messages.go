@@ -252,15 +252,17 @@ func (s *Server) existsFirst(ctx context.Context, agent core.AgentID, err error)
 // runFrames is the stream of a run after a cursor, as its request asked for it. A client session gets its own view,
 // including notices, so it doesn't have to make further requests.
 func (s *Server) runFrames(ctx context.Context, run core.Run, after int64, pings bool) runStream {
-	as := viewOf(run.Config)
-	if callOf(ctx).client.ID != "" {
+	as, own := viewOf(run.Config), callOf(ctx).client.ID != ""
+	if own {
 		as = viewOwn
 	}
 	frames := s.filled(ctx, convert(s.engine().FollowFrom(ctx, run.ID, after), as))
 	if !run.Config.StreamTokens {
 		frames = collapse(frames)
 	}
-	return runStream{run: run.ID, frames: above(frames, after), shows: showsOf(run.Config), numbered: run.Background, pings: pings}
+	return runStream{
+		run: run.ID, frames: above(frames, after), shows: showsOf(run.Config), numbered: run.Background, pings: pings, own: own,
+	}
 }
 
 // streamed answers with a stream.

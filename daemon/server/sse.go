@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"iter"
 	"net/http"
 	"runtime/debug"
@@ -27,6 +28,7 @@ type sseStream struct {
 	greet bool                              // send a ping at once, so that the client learns what it is following
 	fail  func(last int64, err error) []any // what to send if the items end with an error; nil: nothing
 	done  bool                              // the stream has an end, which is marked
+	cut   func(err error) bool              // whether it breaks off at an error, for its reader to ask again; nil: it never does
 }
 
 // writeSSE is the only function that writes streams. It returns when the items end or the client leaves; by then its
@@ -120,6 +122,9 @@ func (s *Server) failed(ctx context.Context, out *sseWriter, st sseStream, last 
 	if ctx.Err() != nil || st.fail == nil {
 		return
 	}
+	if st.cut != nil && st.cut(err) {
+		return
+	}
 	logFault(ctx, err)
 	for _, v := range st.fail(last, err) {
 		out.send(v)
@@ -184,11 +189,15 @@ type runStream struct {
 	shows    shows
 	numbered bool // with seq_id, and run_id in every event
 	pings    bool
+	own      bool // of our own clients
 }
 
 // sse converts a run's stream into events to write.
 func (rs runStream) sse(now func() time.Time) sseStream {
 	st := sseStream{items: rs.items(), fail: rs.fail, done: true}
+	if rs.own { // they follow the run on the next daemon, as after a kill
+		st.cut = func(err error) bool { return errors.Is(err, core.ErrPaused) }
+	}
 	if rs.pings {
 		st.greet = true
 		st.ping = func(last int64) any {
